@@ -1,0 +1,1 @@
+"""No Undo: everything reversible runs unattended; the one irreversible step happens once."""

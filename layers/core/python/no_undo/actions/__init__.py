@@ -1,0 +1,1 @@
+"""Irreversible actions: one module per kind, plugged into the gate through one protocol."""

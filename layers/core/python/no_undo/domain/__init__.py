@@ -1,0 +1,1 @@
+"""Rules without I/O: standard library only, no clock, no randomness."""

@@ -1,0 +1,110 @@
+"""Approvals: links, decisions and the quorum (P5, P6).
+
+Rules:
+1. A link is a random token of which only the SHA-256 is stored; it belongs to one approver and one
+   plan and dies with the plan's deadline, with a newer link, or with a decision.
+2. Looking changes nothing. A decision carries the digest of the plan that was shown and two typed
+   words that only a reader of the card knows.
+3. One decision per person, the first one counts; a repeated decision gets the first answer.
+4. One rejection ends the plan. A quorum of distinct approvals, all for this digest, arms it.
+5. A wrong confirmation is counted and slows down; it never uses a link up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from no_undo.domain.errors import (
+    ApprovalExpiredError,
+    NotEligibleError,
+    PlanChangedError,
+    PlanClosedError,
+)
+from no_undo.domain.plan import (
+    Decision,
+    DueKind,
+    Plan,
+    PlanState,
+    Verdict,
+    approvals_for,
+)
+
+
+class LinkState(StrEnum):
+    """Whether a link can still decide (rule 1)."""
+
+    LIVE = "LIVE"
+    USED = "USED"
+    SUPERSEDED = "SUPERSEDED"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalLink:
+    """One mailed link; the token itself is never stored.
+
+    Attributes:
+        token_sha256: Key, 64 hex digits.
+        plan_id: The plan it decides.
+        request_id: Its request.
+        approver: Normalised address it was mailed to.
+        expires_at: UTC.
+        state: Rule 1.
+        wrong_confirmations: How often the typed words were wrong.
+        revision: 0 before it is first stored.
+    """
+
+    token_sha256: str
+    plan_id: str
+    request_id: str
+    approver: str
+    expires_at: datetime
+    state: LinkState = LinkState.LIVE
+    wrong_confirmations: int = 0
+    revision: int = 0
+
+
+def token_sha256(token: str) -> str:
+    """Return the stored form of an approval token: SHA-256, 64 hex digits."""
+    return hashlib.sha256(token.encode("utf-8")).hexdigest()
+
+
+def decision_of(plan: Plan, approver: str) -> Decision | None:
+    """Return what this person has decided about this plan, or None."""
+    return next((one for one in plan.decisions if one.approver == approver), None)
+
+
+def decide(plan: Plan, decision: Decision, *, eligible: bool) -> Plan:
+    """Return the plan with one more decision; arms or ends it when the decision completes it.
+
+    Args:
+        plan: As just read; its approver has not decided before (rule 3 is the caller's).
+        decision: The decision, at the time of deciding.
+        eligible: Whether the tenant's policy lets this person approve this plan now.
+
+    Raises:
+        PlanClosedError: The plan is no longer waiting for decisions.
+        ApprovalExpiredError: The deadline has passed.
+        PlanChangedError: The card showed another digest.
+        NotEligibleError: This person may not decide this plan.
+    """
+    if plan.state is not PlanState.AWAITING_APPROVAL:
+        raise PlanClosedError(f"the plan no longer waits for decisions ({plan.state})")
+    if decision.at >= plan.expires_at:
+        raise ApprovalExpiredError("the deadline for deciding has passed")
+    if decision.plan_digest != plan.digest:
+        raise PlanChangedError("the card showed another version of the plan")
+    if decision.approver not in plan.approvers or not eligible:
+        raise NotEligibleError("this person may not decide this plan")
+    decided = replace(plan, decisions=(*plan.decisions, decision))
+    if decision.verdict is Verdict.REJECT:
+        return _moved(decided, PlanState.REJECTED, decision.at)
+    if len(approvals_for(decided)) >= plan.quorum:
+        return _moved(decided, PlanState.APPROVED, decision.at)
+    return decided
+
+
+def _moved(plan: Plan, state: PlanState, at: datetime) -> Plan:
+    return replace(plan, state=state, due_kind=DueKind.RESUME, due_at=at)

@@ -1,0 +1,20 @@
+"""Mail: what is sent to one person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MailMessage:
+    """One message; inert content, no remote parts.
+
+    Attributes:
+        subject: One line without control characters.
+        text: Plain text part.
+        html: HTML part.
+    """
+
+    subject: str
+    text: str
+    html: str

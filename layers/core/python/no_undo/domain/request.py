@@ -1,0 +1,185 @@
+"""The request: what a caller asked for, which stage comes next, and how it ended.
+
+Rules:
+1. `stage` names the next stage to run; recovery enters the state machine there. From APPROVE on the
+   plan and the ledger are the truth and the stage is only the door to enter by.
+2. A withdrawal sets `withdrawn`; every later commit of the request is conditional on it.
+3. After the effect has happened no ending is called failed.
+4. Every change raises `revision` by one; a write names the revision it read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from no_undo.domain.documents import DocumentRef
+from no_undo.domain.recipients import Recipient
+from no_undo.domain.redaction import RedactionTarget
+
+
+class Stage(StrEnum):
+    """The stage that runs next; the state machine enters by this word."""
+
+    PARSE = "PARSE"
+    EXTRACT = "EXTRACT"
+    ASSEMBLE = "ASSEMBLE"
+    REDACT = "REDACT"
+    VERIFY = "VERIFY"
+    DRAFT = "DRAFT"
+    APPROVE = "APPROVE"
+    CLOSED = "CLOSED"
+
+
+class RequestState(StrEnum):
+    """Where a request stands, in words a caller understands."""
+
+    PREPARING = "PREPARING"
+    AWAITING_APPROVAL = "AWAITING_APPROVAL"
+    SENDING = "SENDING"
+    AWAITING_SIGNATURE = "AWAITING_SIGNATURE"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    REJECTED = "REJECTED"
+    EXPIRED = "EXPIRED"
+    WITHDRAWN = "WITHDRAWN"
+    DECLINED = "DECLINED"
+    CANCELLED = "CANCELLED"
+    SIGNATURE_EXPIRED = "SIGNATURE_EXPIRED"
+    SIGNED_NOT_ARCHIVED = "SIGNED_NOT_ARCHIVED"
+    SENT_UNSIGNED = "SENT_UNSIGNED"
+
+
+ENDED = frozenset(
+    {
+        RequestState.COMPLETED,
+        RequestState.FAILED,
+        RequestState.REJECTED,
+        RequestState.EXPIRED,
+        RequestState.WITHDRAWN,
+        RequestState.DECLINED,
+        RequestState.CANCELLED,
+        RequestState.SIGNATURE_EXPIRED,
+    }
+)
+"""Endings that nothing moves any more. SIGNED_NOT_ARCHIVED and SENT_UNSIGNED are looked at again."""
+
+
+class Source(StrEnum):
+    """What the document is made from."""
+
+    INVOICE = "invoice"
+    """Structured invoice data, rendered to PDF."""
+    UPLOAD = "upload"
+    """A PDF that the caller uploaded."""
+
+
+class Assembly(StrEnum):
+    """How the document to be signed comes about (design 10)."""
+
+    ATTACH = "attach"
+    REBUILD = "rebuild"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How and where a request ended.
+
+    Attributes:
+        stage: Stage in words, such as `Verify Redaction`.
+        code: Error code or outcome, such as `redaction_unproven`.
+        reason: One sentence; no values.
+    """
+
+    stage: str
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request.
+
+    Attributes:
+        request_id: Fresh id.
+        tenant: From the authorizer.
+        caller: Identity from the authorizer.
+        caller_email: The caller's mapped mail address, or empty.
+        prompt: The caller's sentence, at most 10,000 characters.
+        source: What the document is made from.
+        source_document: The stored source bytes (invoice JSON or PDF).
+        assembly: How the document is made.
+        extraction: False when the caller asked to go without (said on the card).
+        created_at: UTC.
+        requested_recipients: Names and addresses that came with the request.
+        requested_approvers: Approvers the caller chose, or empty for the policy's defaults.
+        requested_quorum: The quorum the caller asked for, or 0.
+        requested_redaction: Kinds, literal values and patterns that came with the request.
+        repeat_of: Plan id that this request knowingly repeats, or empty.
+        state: Where it stands.
+        stage: The next stage (rule 1).
+        round: 1-based.
+        title: Folder name, set by Parse Request.
+        instruction: What the recipients are asked to do, set by Parse Request.
+        recipients: Resolved, in signing order, set by Parse Request.
+        approvers: Normalised addresses, set by Parse Request from the policy.
+        quorum: Needed approvals, set by Parse Request.
+        deadline_hours: How long approvers have.
+        redaction: What shall be removed, set by Parse Request.
+        artefacts: Stage results by name (`fields`, `assembled`, `redacted`, `verdict`, `signed`, ...).
+        pages: Page pictures of the final document, in order.
+        envelope_id: The draft at the e-sign vendor, or empty.
+        abandoned_drafts: Envelope ids that will not be sent.
+        withdrawn: Rule 2.
+        ending: How it ended, or None.
+        executions: How many executions were started for it.
+        check_at: When the sweep shall look whether an execution still drives it; None when ended.
+        revision: 0 before it is first stored.
+    """
+
+    request_id: str
+    tenant: str
+    caller: str
+    caller_email: str
+    prompt: str
+    source: Source
+    source_document: DocumentRef
+    created_at: datetime
+    assembly: Assembly = Assembly.ATTACH
+    extraction: bool = True
+    requested_recipients: tuple[Recipient, ...] = ()
+    requested_approvers: tuple[str, ...] = ()
+    requested_quorum: int = 0
+    requested_redaction: tuple[RedactionTarget, ...] = ()
+    repeat_of: str = ""
+    state: RequestState = RequestState.PREPARING
+    stage: Stage = Stage.PARSE
+    round: int = 1
+    title: str = ""
+    instruction: str = ""
+    recipients: tuple[Recipient, ...] = ()
+    approvers: tuple[str, ...] = ()
+    quorum: int = 0
+    deadline_hours: int = 0
+    redaction: tuple[RedactionTarget, ...] = ()
+    artefacts: Mapping[str, DocumentRef] = field(default_factory=dict[str, DocumentRef])
+    pages: tuple[DocumentRef, ...] = ()
+    envelope_id: str = ""
+    abandoned_drafts: tuple[str, ...] = ()
+    withdrawn: bool = False
+    ending: Ending | None = None
+    executions: int = 0
+    check_at: datetime | None = None
+    revision: int = 0
+
+
+def execution_name(request_id: str, executions: int) -> str:
+    """Return the name of the n-th execution: the request id, then `<request_id>-r<n>`.
+
+    Args:
+        request_id: The request.
+        executions: 0 for the first execution, n for the n-th recovery.
+    """
+    return request_id if executions == 0 else f"{request_id}-r{executions}"

@@ -1,0 +1,1 @@
+"""Turns events into typed inputs and results into answers."""

@@ -1,0 +1,561 @@
+"""What the use cases need from the outside. Adapters implement these; tests use fakes of them.
+
+Every method raises only errors from `no_undo.domain.errors`: an adapter translates at its border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Protocol
+
+from no_undo.domain.approval import ApprovalLink
+from no_undo.domain.approver_policy import ApproverPolicy
+from no_undo.domain.audit_chain import AuditEvent, AuditRecord
+from no_undo.domain.documents import DocumentRef
+from no_undo.domain.envelope import ActivityHistory, Envelope, SendAnswer, SignedDocument
+from no_undo.domain.fence import Fence
+from no_undo.domain.ledger import Attempt, LedgerEntry, Pause, Prepared
+from no_undo.domain.mail import MailMessage
+from no_undo.domain.plan import FollowUp, Plan
+from no_undo.domain.recipients import Recipient
+from no_undo.domain.reconciliation import LookUpAnswer
+from no_undo.domain.redaction import ChannelVerdict, RedactionTarget
+from no_undo.domain.request import Request
+from no_undo.domain.waiting import Wait, WaitKind
+
+
+class Clock(Protocol):
+    """Time, injected so that tests own it."""
+
+    def now(self) -> datetime:
+        """Return the current time, aware, in UTC."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; a test clock only advances."""
+        ...
+
+
+class TokenSource(Protocol):
+    """Randomness, injected so that tests own it."""
+
+    def token(self) -> str:
+        """Return 256 random bits as 43 URL-safe characters."""
+        ...
+
+    def uid(self) -> str:
+        """Return a fresh identifier of 26 or fewer URL-safe characters."""
+        ...
+
+
+class DocumentStore(Protocol):
+    """Versioned, encrypted storage for documents."""
+
+    def put(self, key: str, content: bytes, content_type: str) -> DocumentRef:
+        """Store bytes under a key; returns the version just written."""
+        ...
+
+    def get(self, ref: DocumentRef) -> bytes:
+        """Return exactly that version.
+
+        Raises:
+            TamperedError: The stored bytes do not have the reference's SHA-256.
+            NotFoundError: There is no such object.
+        """
+        ...
+
+    def get_upload(self, key: str, *, max_bytes: int) -> bytes:
+        """Return an uploaded object by key alone.
+
+        Raises:
+            NotFoundError: Nothing was uploaded there.
+            InvalidRequestError: It is larger than `max_bytes`.
+        """
+        ...
+
+    def delete_upload(self, key: str) -> None:
+        """Remove an uploaded object; no error when it is gone already."""
+        ...
+
+    def upload_url(self, key: str, *, expires_seconds: int) -> str:
+        """Return a URL that accepts one PUT of a PDF under this key."""
+        ...
+
+    def download_url(self, ref: DocumentRef, *, filename: str, expires_seconds: int) -> str:
+        """Return a URL that serves this version as a PDF or picture for a short time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EnvelopeDraft:
+    """What `create_draft` asks the vendor for.
+
+    Attributes:
+        name: Envelope name; the caller has put the plan id into it.
+        file_name: Name of the document inside, ends in `.pdf`.
+        recipients: In signing order; party n signs at tag n.
+    """
+
+    name: str
+    file_name: str
+    recipients: tuple[Recipient, ...]
+
+
+class ESignGateway(Protocol):
+    """The e-sign vendor. `send_draft` is the only irreversible call in the system."""
+
+    def create_draft(self, draft: EnvelopeDraft, document: bytes) -> str:
+        """Create a draft and return its envelope id. Nobody is contacted.
+
+        Raises:
+            VendorRefusedError: The vendor said no, HTTP 200 with an error body included.
+            VendorContractError: The answer has the wrong shape.
+            InDoubtError: The draft may exist: a timeout, a dropped answer or a 5xx.
+            NothingSentError: No connection was made.
+        """
+        ...
+
+    def find_envelopes(self, first: date, last: date, status: str | None = None) -> tuple[str, ...]:
+        """Return envelope ids created in these days (inclusive), lowest first.
+
+        Args:
+            first: First day.
+            last: Last day.
+            status: One of our `EnvelopeStatus` names to filter by, or None for all.
+        """
+        ...
+
+    def send_draft(self, envelope_id: str) -> SendAnswer:
+        """Send the draft: exactly one HTTP request, no retry, no redirect.
+
+        Returns:
+            What the vendor answered. It is evidence, not proof (P3).
+
+        Raises:
+            InDoubtError: The call may have taken effect: read timeout, 5xx, odd answer.
+            NothingSentError: It is certain that no request left (connection refused, DNS).
+        """
+        ...
+
+    def read_envelope(self, envelope_id: str) -> Envelope:
+        """Ask the system of record about one envelope.
+
+        Raises:
+            TransientError: No usable answer this time (timeout, 5xx, throttled).
+            VendorContractError: An answer without a folder; never to be read as DRAFT.
+        """
+        ...
+
+    def activity_history(self, envelope_id: str) -> ActivityHistory:
+        """Ask the vendor's activity log, the second oracle. Never raises for odd answers: UNKNOWN."""
+        ...
+
+    def download_signed(self, envelope_id: str) -> SignedDocument:
+        """Download a fully signed envelope; accepts bodies by their first bytes only.
+
+        Raises:
+            TransientError: Not executed yet, or no usable answer.
+            VendorContractError: Neither a PDF nor a ZIP with one.
+        """
+        ...
+
+    def cancel(self, envelope_id: str, reason: str) -> None:
+        """Void a sent envelope. The mails are out; only an operator asks for this.
+
+        Raises:
+            VendorRefusedError: The vendor said no.
+            InDoubtError: It may have been cancelled.
+        """
+        ...
+
+
+class PdfService(Protocol):
+    """Turns HTML into PDF at a vendor."""
+
+    def render_html(self, html: str, *, name: str) -> bytes:
+        """Return a PDF of self-contained HTML; what the vendor stored is deleted again.
+
+        Raises:
+            TransientError: Throttled, timed out, or still working at the deadline.
+            VendorRefusedError: The conversion failed or credentials were refused.
+            VendorContractError: The answer was not a PDF.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionAnswer:
+    """One extraction response as received, with its response fingerprint.
+
+    Attributes:
+        body: Parsed JSON of the whole answer.
+        data: `output.data`, `{}` when absent.
+        metadata: `output.metadata`, `{}` when absent.
+        mode: The mode asked for.
+        fingerprint: Stable text over the answer's shape: label set, score granularity, number and
+            id formats, engine header; changes when the vendor drifts, not with the document.
+    """
+
+    body: Mapping[str, Any]
+    data: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    mode: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word a reader saw, in PDF points from the top left of its page; confidence 0.0 to 1.0."""
+
+    text: str
+    page_index: int
+    x: float
+    y: float
+    width: float
+    height: float
+    confidence: float
+
+
+class ExtractionService(Protocol):
+    """Reads typed fields out of a document at a vendor."""
+
+    def extract(self, document: bytes, schema: Mapping[str, Any], *, mode: str) -> ExtractionAnswer:
+        """Extract fields with citations. `mode` is `structure`, `understand` or `agentic`."""
+        ...
+
+    def parse_words(self, document: bytes, *, mode: str) -> tuple[Word, ...]:
+        """Read the document's words with their own confidences."""
+        ...
+
+
+class RedactionService(Protocol):
+    """Removes targets from a copy of a document at a vendor."""
+
+    def redact(
+        self, document: bytes, targets: Sequence[RedactionTarget], *, operation_id: str
+    ) -> bytes:
+        """Return a redacted copy; success says nothing about what was removed (P8).
+
+        Args:
+            document: PDF bytes; the caller keeps the original.
+            targets: What to remove.
+            operation_id: Digest of document and targets, the idempotency key where supported.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text one reader sees on one page; `page_index` counts from 0."""
+
+    page_index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PdfFacts:
+    """What the door needs to know about a PDF.
+
+    Attributes:
+        page_count: At least 1.
+        active_content: Names of active features found, such as `javascript`; reported, not run.
+        signed: True when a digital signature is present (redaction would kill it).
+        has_text: True when a text layer exists on at least one page.
+    """
+
+    page_count: int
+    active_content: tuple[str, ...]
+    signed: bool
+    has_text: bool
+
+
+class DocumentInspector(Protocol):
+    """Opens untrusted PDFs: in a child process, under memory and time limits."""
+
+    def inspect(self, document: bytes) -> PdfFacts:
+        """Open a PDF and say what it is.
+
+        Raises:
+            InvalidRequestError: Empty, broken, encrypted, or over the limits; says which.
+        """
+        ...
+
+    def page_texts(self, document: bytes) -> tuple[PageText, ...]:
+        """Return the text layer of every page as the main reader sees it."""
+        ...
+
+    def words(self, document: bytes) -> tuple[Word, ...]:
+        """Return the words of the text layer with positions; confidence is 1.0."""
+        ...
+
+    def page_pictures(self, document: bytes, *, dpi: int) -> tuple[bytes, ...]:
+        """Render every page as PNG."""
+        ...
+
+    def signature_tags(self, document: bytes) -> tuple[int, ...]:
+        """Return the party numbers of the signature text tags found, sorted, with repeats."""
+        ...
+
+
+class RedactionVerifier(Protocol):
+    """Independent readers that look for values in every channel of a PDF."""
+
+    def verify(
+        self, before: bytes, after: bytes, values: Mapping[str, str], *, signature_fields: int
+    ) -> tuple[ChannelVerdict, ...]:
+        """Look for every value in the output, and, as positive control, in the input.
+
+        Args:
+            before: The document before redaction.
+            after: The redacted document.
+            values: Value to its PII kind; never written anywhere.
+            signature_fields: How many distinct party tags must survive.
+
+        Returns:
+            One row per channel and reader. An empty `values` yields a not-proven row.
+        """
+        ...
+
+
+class PiiDetector(Protocol):
+    """Finds personal data nobody listed."""
+
+    def detect(self, text: str, *, regions: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
+        """Return (kind, value) pairs found in one page's text, in reading order."""
+        ...
+
+
+class SignatureValidator(Protocol):
+    """Validates the digital signatures of an executed PDF."""
+
+    def validate(self, signed: bytes) -> tuple[str, ...]:
+        """Return one line per problem; an empty result means every signature is intact and valid."""
+        ...
+
+
+class DocumentAssembler(Protocol):
+    """Makes an uploaded PDF ready for signing."""
+
+    def append_signature_page(
+        self, document: bytes, recipients: Sequence[Recipient], *, title: str
+    ) -> bytes:
+        """Append a page with one signature tag per recipient, in order; nothing else changes."""
+        ...
+
+
+Row = Request | Plan | LedgerEntry | Fence | ApprovalLink | Pause
+"""What the state store holds, each in a table of its own; every row carries its revision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Write a row on the condition that it still has the revision it was read with.
+
+    `row.revision` is the revision as read (0: the row must not exist yet); it is stored plus one.
+    """
+
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Condition without a write: the row still has this revision (0: it does not exist)."""
+
+    row_type: type[Request] | type[Plan] | type[LedgerEntry] | type[Fence] | type[Pause]
+    key: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotWithdrawn:
+    """Condition without a write: the request exists and was not taken back."""
+
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transition: all of it, with its audit record, or nothing (P9).
+
+    Attributes:
+        chain_id: The audit chain that records it.
+        event: What happened.
+        writes: Rows and conditions; may be empty for something that only has to be recorded.
+    """
+
+    chain_id: str
+    event: AuditEvent
+    writes: tuple[Save | Unchanged | NotWithdrawn, ...] = ()
+
+
+class StateStore(Protocol):
+    """All state that decides, in one transactional store. Every read is consistent."""
+
+    def request(self, request_id: str) -> Request | None:
+        """Return a request, or None."""
+        ...
+
+    def plan(self, plan_id: str) -> Plan | None:
+        """Return a plan, or None."""
+        ...
+
+    def entry(self, plan_id: str) -> LedgerEntry | None:
+        """Return a ledger entry, or None when no attempt was ever made."""
+        ...
+
+    def fence(self, fence_key: str) -> Fence:
+        """Return a fence; a fresh one (revision 0) when nobody ever took it."""
+        ...
+
+    def link(self, token_sha256: str) -> ApprovalLink | None:
+        """Return an approval link by the hash of its token, or None."""
+        ...
+
+    def pause(self) -> Pause | None:
+        """Return the pause row, or None when nobody ever paused."""
+        ...
+
+    def commit(self, change: Change) -> AuditRecord:
+        """Write a transition and its audit record in one transaction.
+
+        Conflicts and throttling are repeated inside, bounded, with the same client token; a moved
+        chain head is read again. A caller that gets an error other than StaleError cannot know
+        whether the transition was stored: read back and look for its own ids.
+
+        Raises:
+            StaleError: A row or condition is not as it was read; nothing was written.
+            TransientError: Still throttled or conflicting at the bound; nothing was written.
+            InDoubtError: The answer was lost; it may have been written.
+        """
+        ...
+
+    def due_plans(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of plans due at or before now, soonest first; a hint, may lag or repeat."""
+        ...
+
+    def open_requests(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of requests whose driver is to be checked; a hint, may lag or repeat."""
+        ...
+
+    def requests_of(self, tenant: str, caller: str, *, limit: int) -> tuple[Request, ...]:
+        """Return a caller's own requests, newest first."""
+        ...
+
+    def chain(self, chain_id: str) -> tuple[AuditRecord, ...]:
+        """Return all records of an audit chain, in order."""
+        ...
+
+    def record_open(self, request_id: str, approver: str, at: datetime) -> None:
+        """Record that a link was opened, on the chain of opens; beyond 20 a link only counted."""
+        ...
+
+
+class WaitStore(Protocol):
+    """Parked task tokens."""
+
+    def put(self, wait: Wait) -> None:
+        """Store a token; replaces an older one of the same wait."""
+        ...
+
+    def get(self, plan_id: str, kind: WaitKind) -> Wait | None:
+        """Return the newest token of a wait, or None."""
+        ...
+
+    def delete(self, wait: Wait) -> None:
+        """Forget a token that was answered; no effect when a newer one has replaced it."""
+        ...
+
+
+class Executions(Protocol):
+    """The state machine."""
+
+    def start(self, name: str, request_id: str) -> None:
+        """Start an execution; the same name again is no error (it runs or ran already)."""
+        ...
+
+    def is_running(self, name: str) -> bool:
+        """Return whether the execution of this name is running."""
+        ...
+
+    def answer(self, task_token: str, outcome: str) -> bool:
+        """Answer a parked token with `{"outcome": ...}`; False when nobody waits on it any more."""
+        ...
+
+
+class Resumer(Protocol):
+    """Asks for waits to be answered; the asking role itself cannot answer them (design 14)."""
+
+    def resume(self, plan_id: str) -> None:
+        """Ask `resume_execution` to look at a plan soon; may be lost, the sweep asks again."""
+        ...
+
+
+class PolicySource(Protocol):
+    """The tenants' approver policies, written only at deployment."""
+
+    def policy(self, tenant: str) -> ApproverPolicy | None:
+        """Return the tenant's policy, or None when it has none."""
+        ...
+
+
+class Mailer(Protocol):
+    """Sends one mail to one person."""
+
+    def send(self, to: str, message: MailMessage, *, tag: str) -> None:
+        """Hand a message to the mail service.
+
+        Args:
+            to: One address.
+            message: Subject, text and HTML.
+            tag: Request id, to relate bounces.
+
+        Raises:
+            TransientError: Not accepted this time.
+            VendorRefusedError: The mail service will not take it (bad address, not verified).
+        """
+        ...
+
+
+class KeyedHasher(Protocol):
+    """Turns a value into something that can be compared but not read (P10)."""
+
+    def digest(self, scope: str, value: str) -> str:
+        """Return the HMAC-SHA-256 (64 hex digits) of a value under the scope's subkey."""
+        ...
+
+
+class IrreversibleAction(Protocol):
+    """One kind of irreversible action; the gate knows nothing else about it (design 6)."""
+
+    kind: str
+
+    def read_back(self, plan: Plan) -> Prepared:
+        """Read what exists now, inside and outside, and compare it with the plan (P7).
+
+        Raises:
+            TransientError: The outside gave no usable answer; nothing was decided.
+        """
+        ...
+
+    def execute(self, plan: Plan, attempt: Attempt) -> str:
+        """Make exactly one vendor call, never retried; return what the vendor answered, in our words.
+
+        Raises:
+            NothingSentError: It is certain that nothing left.
+            InDoubtError: It may have taken effect.
+        """
+        ...
+
+    def look_up(self, plan: Plan) -> LookUpAnswer:
+        """Ask the system of record whether the effect has happened; an odd answer is UNKNOWN."""
+        ...
+
+    def follow_up(self, plan: Plan) -> FollowUp:
+        """Ask what became of an executed plan; NONE while nothing final happened or is known."""
+        ...
+
+    def void(self, plan: Plan, reason: str) -> None:
+        """Recall what was sent; only an operator asks for this."""
+        ...
