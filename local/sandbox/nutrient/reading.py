@@ -269,6 +269,7 @@ class _Placer:
 
     def __init__(self, page: pypdfium2.PdfPage) -> None:
         self._page = page
+        self._upright = math.radians(page.get_rotation())
         self._width = round(page.get_width() * _DEVICE)
         self._height = round(page.get_height() * _DEVICE)
 
@@ -279,7 +280,7 @@ class _Placer:
         pdfium_c.FPDFText_GetCharOrigin(textpage, index, *(ctypes.byref(axis) for axis in origin))
         left, right, bottom, top = (edge.value for edge in box)
         corner_a, corner_b = self._point(left, top), self._point(right, bottom)
-        angle = pdfium_c.FPDFText_GetCharAngle(textpage, index) % math.tau
+        angle = pdfium_c.FPDFText_GetCharAngle(textpage, index)
         return _Char(
             text,
             min(corner_a[0], corner_b[0]),
@@ -287,8 +288,12 @@ class _Placer:
             max(corner_a[0], corner_b[0]),
             max(corner_a[1], corner_b[1]),
             self._point(origin[0].value, origin[1].value)[1],
-            tilted=min(angle, math.tau - angle) > _UPRIGHT,
+            tilted=self._is_tilted(angle),
         )
+
+    def _is_tilted(self, angle: float) -> bool:
+        turns = (angle - self._upright, angle + self._upright)
+        return min(abs(math.remainder(turn, math.tau)) for turn in turns) > _UPRIGHT
 
     def _point(self, x: float, y: float) -> tuple[float, float]:
         device_x, device_y = ctypes.c_int(), ctypes.c_int()

@@ -128,7 +128,7 @@ def _set(path: str, value: object) -> Callable[[dict[str, Any]], None]:
         ("invoice_number", "INV\r\nBcc: x"),
         ("invoice_number", "INV-\u202e8140"),
         ("currency", "usd"),
-        ("currency", None),
+        ("currency", 840),
         ("issue_date", "18.08.2026"),
         ("issue_date", "2026-02-30"),
         ("due_date", "2026-08-17"),

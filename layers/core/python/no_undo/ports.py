@@ -149,7 +149,7 @@ class ESignGateway(Protocol):
         ...
 
     def activity_history(self, envelope_id: str) -> ActivityHistory:
-        """Ask the vendor's activity log, the second oracle. Never raises for odd answers: UNKNOWN."""
+        """Ask the vendor's activity log, the second oracle; an odd answer is UNKNOWN."""
         ...
 
     def download_signed(self, envelope_id: str) -> SignedDocument:
@@ -331,7 +331,7 @@ class SignatureValidator(Protocol):
     """Validates the digital signatures of an executed PDF."""
 
     def validate(self, signed: bytes) -> tuple[str, ...]:
-        """Return one line per problem; an empty result means every signature is intact and valid."""
+        """Return one line per problem; empty means every signature is intact and valid."""
         ...
 
 
@@ -363,7 +363,7 @@ class Save:
 class Unchanged:
     """Condition without a write: the row still has this revision (0: it does not exist)."""
 
-    row_type: type[Request] | type[Plan] | type[LedgerEntry] | type[Fence] | type[Pause]
+    row_type: type[Request | Plan | LedgerEntry | Fence | Pause]
     key: str
     revision: int
 
@@ -428,6 +428,14 @@ class StateStore(Protocol):
             StaleError: A row or condition is not as it was read; nothing was written.
             TransientError: Still throttled or conflicting at the bound; nothing was written.
             InDoubtError: The answer was lost; it may have been written.
+        """
+        ...
+
+    def reschedule(self, row: Request | Plan) -> None:
+        """Store only when a row is looked at next (`due_kind`, `due_at` or `check_at`).
+
+        A schedule is a hint, not state: no audit record, no new revision, but conditional on the
+        revision as read; a row that moved on meanwhile is left alone, without an error.
         """
         ...
 
@@ -540,7 +548,7 @@ class IrreversibleAction(Protocol):
         ...
 
     def execute(self, plan: Plan, attempt: Attempt) -> str:
-        """Make exactly one vendor call, never retried; return what the vendor answered, in our words.
+        """Make exactly one vendor call, never retried; return the vendor's answer in our words.
 
         Raises:
             NothingSentError: It is certain that nothing left.

@@ -36,16 +36,18 @@ Rules:
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from enum import StrEnum
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from no_undo.domain.errors import InvalidRequestError
+from no_undo.domain.json_object import JsonObject
 from no_undo.domain.plain_text import plain_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import date
 
 MAX_LINES = 200
 MAX_CONTACTS = 20
@@ -60,11 +62,8 @@ MINOR_DIGITS: Mapping[str, int] = {
 
 _SYMBOLS: Mapping[str, str] = {"USD": "$", "EUR": "€", "GBP": "£"}
 _Entry = TypeVar("_Entry")
-_DECIMAL_TEXT = re.compile(r"-?\d{1,12}(\.\d{1,6})?", re.ASCII)
 # Enough for every product of two accepted numbers to be exact.
 _WORKING_DIGITS = 60
-_NUMBER_LIMIT = 10**12
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class SumResult(StrEnum):
@@ -177,7 +176,7 @@ def parse_invoice(value: object, *, field: str = "document.invoice") -> Invoice:
             `document.invoice.lines[2].quantity`.
     """
     with localcontext(prec=_WORKING_DIGITS):
-        return _invoice(_Node.of(value, field, _INVOICE_KEYS))
+        return _invoice(JsonObject.of(value, field, _INVOICE_KEYS))
 
 
 def money_text(amount: Decimal, currency: str) -> str:
@@ -211,105 +210,16 @@ _LINE_KEYS = frozenset({"description", "quantity", "unit_price", "total"})
 _CONTACT_KEYS = frozenset({"role", "name", "phone", "email", "vehicle_vin"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """One JSON object and where it stood; reads typed members or refuses with their path."""
-
-    values: Mapping[str, object]
-    path: str
-
-    @classmethod
-    def of(cls, value: object, path: str, keys: frozenset[str]) -> _Node:
-        if not isinstance(value, Mapping):
-            raise InvalidRequestError(f"{path} must be an object.", field=path)
-        members = cast("Mapping[str, object]", value)
-        if not keys.issuperset(members):
-            # The odd key is the caller's text; only its parent is named.
-            raise InvalidRequestError(
-                f"{path} has a key that is not one of: {', '.join(sorted(keys))}.", field=path
-            )
-        return cls(members, path)
-
-    def at(self, key: str) -> str:
-        return f"{self.path}.{key}"
-
-    def text(self, key: str) -> str:
-        return plain_line(self.values.get(key), field=self.at(key))
-
-    def optional_text(self, key: str) -> str:
-        return "" if self.values.get(key) is None else self.text(key)
-
-    def items(self, key: str, *, most: int) -> Sequence[object]:
-        value = self.values.get(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list | tuple):
-            raise InvalidRequestError(f"{self.at(key)} must be a list.", field=self.at(key))
-        entries = cast("Sequence[object]", value)
-        if len(entries) > most:
-            raise InvalidRequestError(
-                f"{self.at(key)} must have at most {most} entries.", field=self.at(key)
-            )
-        return entries
-
-    def date(self, key: str) -> date | None:
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if isinstance(value, str) and _ISO_DATE.fullmatch(value):
-            try:
-                return date.fromisoformat(value)
-            except ValueError:
-                pass
-        raise InvalidRequestError(
-            f"{self.at(key)} must be a calendar date written YYYY-MM-DD.", field=self.at(key)
-        )
-
-    def number(self, key: str, *, decimals: int) -> Decimal:
-        number = _decimal(self.values.get(key))
-        if number is None:
-            raise InvalidRequestError(
-                f"{self.at(key)} must be a number such as 14.50, with at most 12 digits before "
-                "the point.",
-                field=self.at(key),
-            )
-        if number != round(number, decimals):
-            raise InvalidRequestError(
-                f"{self.at(key)} must have at most {decimals} decimals.", field=self.at(key)
-            )
-        return round(number, decimals)
-
-    def optional_number(self, key: str, *, decimals: int) -> Decimal | None:
-        return None if self.values.get(key) is None else self.number(key, decimals=decimals)
-
-
-def _decimal(value: object) -> Decimal | None:
-    """Read decimal text or a JSON number; None when it is neither."""
-    match value:
-        case bool():  # an int in Python, not a number in JSON
-            return None
-        case str():
-            text = value
-        case int() if abs(value) < _NUMBER_LIMIT:
-            text = str(value)
-        case float():
-            # The shortest text that reads back as this float is what the caller wrote.
-            text = repr(value)
-        case _:
-            return None
-    return Decimal(text) if _DECIMAL_TEXT.fullmatch(text) else None
-
-
 def _short(number: Decimal) -> Decimal:
     """Drop trailing zeros without an exponent: 2.000 becomes 2, 100 stays 100."""
     return round(number, 0) if number == round(number, 0) else number.normalize()
 
 
-def _invoice(node: _Node) -> Invoice:
+def _invoice(node: JsonObject) -> Invoice:
     currency = _currency(node)
     lines, line_checks = _lines(node, MINOR_DIGITS[currency])
     totals, total_checks = _totals(node, lines, MINOR_DIGITS[currency])
-    issue_date = node.date("issue_date")
+    issue_date = node.calendar_date("issue_date")
     return Invoice(
         invoice_number=node.text("invoice_number"),
         currency=currency,
@@ -329,18 +239,18 @@ def _invoice(node: _Node) -> Invoice:
     )
 
 
-def _currency(node: _Node) -> str:
-    value = node.values.get("currency", "USD")
-    if not isinstance(value, str) or value not in MINOR_DIGITS:
+def _currency(node: JsonObject) -> str:
+    currency = node.optional_text("currency") or "USD"
+    if currency not in MINOR_DIGITS:
         raise InvalidRequestError(
             f"{node.at('currency')} must be one of: {', '.join(MINOR_DIGITS)}.",
             field=node.at("currency"),
         )
-    return value
+    return currency
 
 
-def _due_date(node: _Node, issue_date: date | None) -> date | None:
-    due_date = node.date("due_date")
+def _due_date(node: JsonObject, issue_date: date | None) -> date | None:
+    due_date = node.calendar_date("due_date")
     if due_date and issue_date and due_date < issue_date:
         raise InvalidRequestError(
             f"{node.at('due_date')} must not be before the issue date.", field=node.at("due_date")
@@ -348,14 +258,14 @@ def _due_date(node: _Node, issue_date: date | None) -> date | None:
     return due_date
 
 
-def _party(node: _Node, key: str) -> Party:
-    party = _Node.of(node.values.get(key), node.at(key), _PARTY_KEYS)
+def _party(node: JsonObject, key: str) -> Party:
+    party = JsonObject.of(node.values.get(key), node.at(key), _PARTY_KEYS)
     return Party(name=party.text("name"), address=party.optional_text("address"))
 
 
-def _contacts(node: _Node) -> tuple[Contact, ...]:
+def _contacts(node: JsonObject) -> tuple[Contact, ...]:
     def contact(value: object, path: str) -> Contact:
-        entry = _Node.of(value, path, _CONTACT_KEYS)
+        entry = JsonObject.of(value, path, _CONTACT_KEYS)
         return Contact(
             role=entry.text("role"),
             name=entry.text("name"),
@@ -367,20 +277,20 @@ def _contacts(node: _Node) -> tuple[Contact, ...]:
     return _each(node, "contacts", MAX_CONTACTS, contact)
 
 
-def _notes(node: _Node) -> tuple[str, ...]:
+def _notes(node: JsonObject) -> tuple[str, ...]:
     return _each(
         node, "notes", MAX_NOTES, lambda value, path: plain_line(value, field=path, max_length=500)
     )
 
 
 def _each(
-    node: _Node, key: str, most: int, read: Callable[[object, str], _Entry]
+    node: JsonObject, key: str, most: int, read: Callable[[object, str], _Entry]
 ) -> tuple[_Entry, ...]:
     entries = node.items(key, most=most)
     return tuple(read(value, f"{node.at(key)}[{index}]") for index, value in enumerate(entries))
 
 
-def _lines(node: _Node, digits: int) -> tuple[tuple[Line, ...], tuple[SumCheck, ...]]:
+def _lines(node: JsonObject, digits: int) -> tuple[tuple[Line, ...], tuple[SumCheck, ...]]:
     values = node.items("lines", most=MAX_LINES)
     if not values:
         raise InvalidRequestError(
@@ -396,7 +306,7 @@ def _lines(node: _Node, digits: int) -> tuple[tuple[Line, ...], tuple[SumCheck, 
 
 
 def _line(value: object, path: str, index: int, digits: int) -> tuple[Line, SumCheck]:
-    node = _Node.of(value, path, _LINE_KEYS)
+    node = JsonObject.of(value, path, _LINE_KEYS)
     quantity = node.number("quantity", decimals=3)
     if quantity <= 0:
         raise InvalidRequestError(
@@ -421,7 +331,7 @@ class _Totals:
 
 
 def _totals(
-    node: _Node, lines: Sequence[Line], digits: int
+    node: JsonObject, lines: Sequence[Line], digits: int
 ) -> tuple[_Totals, tuple[SumCheck, ...]]:
     """Read or work out subtotal, tax and total, each from the figures printed above it."""
     subtotal, subtotal_check = _figure(
@@ -450,7 +360,7 @@ def _totals(
     return _Totals(subtotal, rate, tax, total), (subtotal_check, tax_check, total_check)
 
 
-def _tax_rate(node: _Node) -> Decimal | None:
+def _tax_rate(node: JsonObject) -> Decimal | None:
     rate = node.optional_number("tax_rate_percent", decimals=4)
     if rate is not None and not 0 <= rate <= 100:  # noqa: PLR2004 - a percentage
         raise InvalidRequestError(

@@ -104,6 +104,8 @@ class LedgerEntry:
             open attempt; None until then and after each release.
         refused: True when the vendor refused the open or last attempt: a person decides, no
             automatic retry.
+        retry_allowed: Up to which attempt number a person allowed the plan to begin, beyond what
+            the settings allow by themselves.
         evidence: Oldest first, at most `MAX_EVIDENCE`.
         revision: 0 before it is first stored.
     """
@@ -113,6 +115,7 @@ class LedgerEntry:
     attempts: tuple[Attempt, ...]
     first_draft_at: datetime | None = None
     refused: bool = False
+    retry_allowed: int = 0
     evidence: tuple[Evidence, ...] = ()
     revision: int = 0
 
@@ -166,6 +169,15 @@ class Holdings:
     entry: LedgerEntry | None
     fence: Fence
     pause: Pause | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """The rows of one transition of an attempt, written together."""
+
+    plan: Plan
+    entry: LedgerEntry
+    fence: Fence
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +239,15 @@ def check_prepared(holdings: Holdings, prepared: Prepared, rules: BeginRules) ->
     if plan.state not in (PlanState.APPROVED, PlanState.RELEASED) or len(good) < plan.quorum:
         raise QuorumNotMetError(f"{len(good)} of {plan.quorum} needed approvals are valid now")
     check_fence(holdings.fence, plan.plan_id, plan.repeat_of)
-    if holdings.entry is not None and len(holdings.entry.attempts) >= rules.max_attempts:
+    made = 0 if holdings.entry is None else len(holdings.entry.attempts)
+    allowed = 0 if holdings.entry is None else holdings.entry.retry_allowed
+    if made >= max(rules.max_attempts, allowed):
         raise AttemptsExhaustedError(
-            f"{rules.max_attempts} attempts were made and released; an operator decides"
+            f"{made} attempts were made and released; an operator decides whether to go on"
         )
 
 
-def begin(holdings: Holdings, attempt_id: str, rules: BeginRules) -> Holdings:
+def begin(holdings: Holdings, attempt_id: str, rules: BeginRules) -> Transition:
     """Return the rows with a fresh open attempt and the fence taken; all checks are done before."""
     plan, entry = holdings.plan, holdings.entry
     attempts = () if entry is None else entry.attempts
@@ -247,11 +261,11 @@ def begin(holdings: Holdings, attempt_id: str, rules: BeginRules) -> Holdings:
         plan_id=plan.plan_id,
         state=LedgerState.EXECUTING,
         attempts=(*attempts, attempt),
+        retry_allowed=0 if entry is None else entry.retry_allowed,
         evidence=() if entry is None else entry.evidence,
         revision=0 if entry is None else entry.revision,
     )
-    return replace(
-        holdings,
+    return Transition(
         plan=replace(
             plan,
             state=PlanState.EXECUTING,
@@ -263,7 +277,7 @@ def begin(holdings: Holdings, attempt_id: str, rules: BeginRules) -> Holdings:
     )
 
 
-def confirm(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) -> Holdings:
+def confirm(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) -> Transition:
     """Return the rows of an effect that the system of record confirmed (rules 3 and 4).
 
     Works from EXECUTING (the normal way) and from RELEASED (a late success).
@@ -274,10 +288,8 @@ def confirm(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) ->
     if entry.state is LedgerState.EXECUTED:
         raise AlreadyExecutedError("the effect is confirmed already")
     closed = replace(entry.attempt, outcome=LedgerState.EXECUTED)
-    return Holdings(
-        plan=replace(
-            plan, state=PlanState.EXECUTED, due_kind=DueKind.RESUME, due_at=evidence.at
-        ),
+    return Transition(
+        plan=replace(plan, state=PlanState.EXECUTED, due_kind=DueKind.RESUME, due_at=evidence.at),
         entry=replace(
             with_evidence(entry, evidence),
             state=LedgerState.EXECUTED,
@@ -285,11 +297,10 @@ def confirm(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) ->
             first_draft_at=None,
         ),
         fence=mark_executed(fence, plan.plan_id),
-        pause=None,
     )
 
 
-def release(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) -> Holdings:
+def release(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) -> Transition:
     """Return the rows of an attempt that is confirmed not done.
 
     The fence stays held: the plan may begin again on the same target, and only its end frees it.
@@ -303,10 +314,8 @@ def release(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) ->
     if entry.state is LedgerState.RELEASED:
         raise PlanClosedError("there is no open attempt to release")
     closed = replace(entry.attempt, outcome=LedgerState.RELEASED)
-    return Holdings(
-        plan=replace(
-            plan, state=PlanState.RELEASED, due_kind=DueKind.RESUME, due_at=evidence.at
-        ),
+    return Transition(
+        plan=replace(plan, state=PlanState.RELEASED, due_kind=DueKind.RESUME, due_at=evidence.at),
         entry=replace(
             with_evidence(entry, evidence),
             state=LedgerState.RELEASED,
@@ -314,17 +323,19 @@ def release(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) ->
             first_draft_at=None,
         ),
         fence=fence,
-        pause=None,
     )
 
 
-def close_unsent(plan: Plan, fence: Fence, state: PlanState, *, free_fence: bool) -> Holdings:
-    """Return the rows of a plan that ends without an effect.
+def close_unsent(
+    plan: Plan, fence: Fence, state: PlanState, now: datetime, *, free_fence: bool
+) -> tuple[Plan, Fence]:
+    """Return plan and fence of a plan that ends without an effect.
 
     Args:
         plan: AWAITING_APPROVAL, APPROVED or RELEASED.
         fence: The plan's fence.
         state: One of `CLOSED_UNSENT`.
+        now: UTC; waits on the plan are answered at once.
         free_fence: Whether a fence held since a released attempt may be freed (design 8, Fence).
 
     Raises:
@@ -338,12 +349,8 @@ def close_unsent(plan: Plan, fence: Fence, state: PlanState, *, free_fence: bool
         raise AlreadyExecutedError("the effect has happened; it cannot be closed unsent")
     if plan.state in CLOSED_UNSENT:
         raise PlanClosedError(f"the plan is closed already ({plan.state})")
-    return Holdings(
-        plan=replace(plan, state=state, due_kind=None, due_at=None),
-        entry=None,
-        fence=free(fence, plan.plan_id) if free_fence else fence,
-        pause=None,
-    )
+    closed = replace(plan, state=state, due_kind=DueKind.RESUME, due_at=now)
+    return closed, free(fence, plan.plan_id) if free_fence else fence
 
 
 def with_evidence(entry: LedgerEntry, evidence: Evidence) -> LedgerEntry:

@@ -64,7 +64,7 @@ ENDED = frozenset(
         RequestState.SIGNATURE_EXPIRED,
     }
 )
-"""Endings that nothing moves any more. SIGNED_NOT_ARCHIVED and SENT_UNSIGNED are looked at again."""
+"""Endings that nothing moves any more; not SIGNED_NOT_ARCHIVED or SENT_UNSIGNED."""
 
 
 class Source(StrEnum):
@@ -128,13 +128,13 @@ class Request:
         quorum: Needed approvals, set by Parse Request.
         deadline_hours: How long approvers have.
         redaction: What shall be removed, set by Parse Request.
-        artefacts: Stage results by name (`fields`, `assembled`, `redacted`, `verdict`, `signed`, ...).
+        artefacts: Stage results by name (`fields`, `assembled`, `redacted`, `signed`, ...).
         pages: Page pictures of the final document, in order.
         envelope_id: The draft at the e-sign vendor, or empty.
         abandoned_drafts: Envelope ids that will not be sent.
         withdrawn: Rule 2.
         ending: How it ended, or None.
-        executions: How many executions were started for it.
+        executions: How many recovery executions were started for it.
         check_at: When the sweep shall look whether an execution still drives it; None when ended.
         revision: 0 before it is first stored.
     """

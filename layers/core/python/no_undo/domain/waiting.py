@@ -41,6 +41,9 @@ class Wait:
     stored_at: datetime
 
 
+BEGIN_AGAIN = "begin_again"
+"""Outcome of a settlement wait whose plan may go back to Send Envelope."""
+
 _CLOSED_OUTCOME = {
     PlanState.REJECTED: "rejected",
     PlanState.EXPIRED: "expired",
@@ -74,5 +77,5 @@ def _settlement(plan: Plan, *, may_begin_again: bool) -> str | None:
     if plan.state is PlanState.EXECUTED:
         return "executed"
     if plan.state in (PlanState.APPROVED, PlanState.RELEASED) and may_begin_again:
-        return "begin_again"
+        return BEGIN_AGAIN
     return None

@@ -1,0 +1,190 @@
+"""Rows as DynamoDB items: one table and key per row type, and the attributes of the sparse indexes.
+
+Rules:
+1. An attribute is stored under the field's own name; a field that is None is left out, so that a
+   sparse index holds only the rows that belong in it.
+2. Instants are stored in UTC with a fixed width, so that text order is time order.
+3. Attributes that the row type does not know are ignored when read, and fields that an older item
+   does not have take their defaults: items of every earlier version stay readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from pydantic import TypeAdapter, ValidationError
+
+from no_undo.domain.approval import ApprovalLink
+from no_undo.domain.canonical_json import canonical_bytes
+from no_undo.domain.errors import TamperedError
+from no_undo.domain.fence import Fence
+from no_undo.domain.ledger import LedgerEntry, Pause
+from no_undo.domain.plan import Plan
+from no_undo.domain.request import Request
+from no_undo.ports import Row
+
+R = TypeVar("R", Request, Plan, LedgerEntry, Fence, ApprovalLink, Pause)
+
+Item = dict[str, Any]
+"""Attribute name to typed value, for example `{"revision": {"N": "1"}}`."""
+
+PAUSE_KEY: Final = "#pause"
+"""The pause row lives in the ledger table; no plan id starts like this."""
+
+DUE_PARTITION: Final = "DUE"
+OPEN_PARTITION: Final = "OPEN"
+
+_TO_ITEM: Final = TypeSerializer()
+_FROM_ITEM: Final = TypeDeserializer()
+
+
+@dataclass(frozen=True, slots=True)
+class TableNames:
+    """The names of the tables that hold state (design 7)."""
+
+    requests: str
+    plans: str
+    ledger: str
+    fences: str
+    approvals: str
+    audit: str
+    audit_heads: str
+    audit_outbox: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one row lives: table, key attribute and key value."""
+
+    table: str
+    attribute: str
+    key: str
+
+    def item_key(self) -> Item:
+        """Return the typed primary key."""
+        return {self.attribute: {"S": self.key}}
+
+
+def place_of(row_type: type[Row], key: str, tables: TableNames) -> Place:
+    """Return where the row of this type and key lives; there is one pause row, whatever its key."""
+    if row_type is Request:
+        return Place(tables.requests, "request_id", key)
+    if row_type is Plan:
+        return Place(tables.plans, "plan_id", key)
+    if row_type is LedgerEntry:
+        return Place(tables.ledger, "plan_id", key)
+    if row_type is Fence:
+        return Place(tables.fences, "fence_key", key)
+    if row_type is ApprovalLink:
+        return Place(tables.approvals, "token_sha256", key)
+    return Place(tables.ledger, "plan_id", PAUSE_KEY)
+
+
+def key_of(row: Row) -> str:
+    """Return the key of a row."""
+    match row:
+        case Request():
+            return row.request_id
+        case Plan() | LedgerEntry():
+            return row.plan_id
+        case Fence():
+            return row.fence_key
+        case ApprovalLink():
+            return row.token_sha256
+        case Pause():
+            return PAUSE_KEY
+
+
+def to_item(row: Row, place: Place) -> Item:
+    """Return the item of a row as it is to be stored: with its key and its index attributes."""
+    fields = typed(_adapter(type(row)).dump_python(row))
+    return {**fields, **place.item_key(), **typed(_index_attributes(row))}
+
+
+def from_item(row_type: type[R], item: Mapping[str, Any]) -> R:
+    """Return the row that an item holds (rule 3).
+
+    Raises:
+        TamperedError: The item does not have the shape of such a row; names the fields.
+    """
+    try:
+        row: R = _adapter(row_type).validate_python(plain(item))
+    except ValidationError as error:
+        fields = sorted({".".join(map(str, one["loc"])) for one in error.errors()})
+        raise TamperedError(
+            f"a stored {row_type.__name__} row does not have its shape: {', '.join(fields)}"
+        ) from None  # pydantic's text quotes the stored values
+    return row
+
+
+def typed(fields: Mapping[str, Any]) -> Item:
+    """Return fields as DynamoDB attributes; those that are None are left out (rule 1)."""
+    return {
+        name: _TO_ITEM.serialize(_storable(value))
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def plain(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a DynamoDB item as plain values; whole numbers are integers."""
+    return {name: _whole(_FROM_ITEM.deserialize(value)) for name, value in item.items()}
+
+
+def instant(at: datetime) -> str:
+    """Return an instant as 32 characters of UTC ISO 8601 with microseconds (rule 2)."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def caller_partition(tenant: str, caller: str) -> str:
+    """Return the partition of one caller's requests; no two callers share one."""
+    return canonical_bytes([tenant, caller]).decode("utf-8")
+
+
+@cache
+def _adapter(row_type: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(row_type)
+
+
+def _index_attributes(row: Row) -> dict[str, Any]:
+    match row:
+        case Plan(due_kind=kind, due_at=at) if kind is not None and at is not None:
+            return {"due_partition": DUE_PARTITION}
+        case Request():
+            due = {} if row.check_at is None else {"open_partition": OPEN_PARTITION}
+            return {"tenant_caller": caller_partition(row.tenant, row.caller), **due}
+        case _:
+            return {}
+
+
+def _storable(value: object) -> object:
+    match value:
+        case datetime():
+            return instant(value)
+        case Enum():
+            return value.value
+        case Mapping():
+            return {key: _storable(one) for key, one in value.items() if one is not None}
+        case list() | tuple():
+            return [_storable(one) for one in value]
+        case _:
+            return value
+
+
+def _whole(value: object) -> object:
+    match value:
+        case Decimal():
+            return int(value)
+        case dict():
+            return {key: _whole(one) for key, one in value.items()}
+        case list():
+            return [_whole(one) for one in value]
+        case _:
+            return value

@@ -1,0 +1,53 @@
+"""Reads untrusted JSON: each function returns what it was asked for, or None.
+
+Vendor answers are mapped by hand from here. A validation library's complaint would quote the value
+that is wrong, and values must not reach an error text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import NoReturn, cast
+
+
+def json_object(body: bytes) -> dict[str, object] | None:
+    """Return the JSON object a body holds, or None when it is anything else.
+
+    Whole and fractional numbers stay apart as the vendor wrote them: `4` is an int,
+    `4.0` a float.
+    """
+    try:
+        return as_object(json.loads(body, parse_constant=_refuse_constant))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON (RFC 8259 6)")
+
+
+def as_object(value: object) -> dict[str, object] | None:
+    """Return a parsed JSON value if it is an object."""
+    return cast("dict[str, object]", value) if isinstance(value, dict) else None
+
+
+def as_list(value: object) -> list[object] | None:
+    """Return a parsed JSON value if it is an array."""
+    return cast("list[object]", value) if isinstance(value, list) else None
+
+
+def as_number(value: object) -> float | None:
+    """Return a parsed JSON value if it is a finite number; `true` is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def as_text(value: object) -> str | None:
+    """Return a parsed JSON value if it is a string with something in it."""
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,40 @@
+"""The text tags that mark where each recipient signs.
+
+Rules:
+1. A tag is `${signfield:<n>:y:____}`; n is the recipient's order, from 1. The short form
+   `${s:<n>:____}` is read too. Grammar: the e-sign vendor's text tags.
+2. Layout may break a tag over lines: white space and invisible characters inside it do not count.
+3. A tag without its closing brace is no tag.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+_TAG: Final = re.compile(r"\$\{s(?:ignfield)?:([1-9][0-9]?):[^${}]*\}")
+
+
+def signature_tag(order: int, *, underscores: int = 20) -> str:
+    """Return the tag of one recipient; the vendor makes the field as wide as the underscores."""
+    return f"${{signfield:{order}:y:{'_' * underscores}}}"
+
+
+def find_signature_tags(text: str) -> tuple[int, ...]:
+    """Return the recipient orders of the tags in one page's text, sorted, with repeats."""
+    return tuple(sorted(int(match[1]) for match in _TAG.finditer(_joined(text))))
+
+
+def without_signature_tags(text: str) -> str:
+    """Return one page's text without its tags and without any white space."""
+    return _TAG.sub("", _joined(text))
+
+
+def _joined(text: str) -> str:
+    """Drop white space and format characters (rule 2)."""
+    return "".join(
+        char
+        for char in unicodedata.normalize("NFKC", text)
+        if not char.isspace() and unicodedata.category(char) not in ("Cf", "Cc")
+    )

@@ -1,0 +1,1 @@
+"""In-memory twins of the stores, for the crash lab and for tests: standard library only."""

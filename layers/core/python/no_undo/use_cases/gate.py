@@ -1,0 +1,124 @@
+"""What the steps around the irreversible call share: rows, conditions, settings, evidence.
+
+The gate knows nothing about documents or e-sign; an `IrreversibleAction` tells it what it needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from no_undo.domain.approver_policy import still_eligible
+from no_undo.domain.audit_chain import AuditEvent
+from no_undo.domain.canonical_json import Json
+from no_undo.domain.ledger import BeginRules, Holdings, LedgerEntry, Transition
+from no_undo.domain.plan import Plan
+from no_undo.ports import (
+    Change,
+    Clock,
+    IrreversibleAction,
+    PolicySource,
+    Save,
+    StateStore,
+    TokenSource,
+)
+
+MAX_ROUNDS = 4
+"""How often a decision is made again after a row moved; each round reads everything afresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """Times and bounds of the gate, set by the deployment.
+
+    Attributes:
+        lease: Function timeout plus client timeout: how long a sender may be calling.
+        call_budget: Time that one begin, call and confirm needs; with less left, begin refuses.
+        settle_time: Bound on how late a request may still land at the vendor (design 8.8).
+        max_attempts: Attempts per plan before a person decides.
+        retry_after_release: False: after a release only an operator starts the next attempt.
+        read_back_interval: Pause between looks at the system of record after the call.
+        poll_interval: Shortest pause between two looks by the sweep at one plan.
+        driver_interval: How often an open request is checked for a running execution.
+    """
+
+    lease: timedelta
+    call_budget: timedelta
+    settle_time: timedelta
+    max_attempts: int
+    retry_after_release: bool
+    read_back_interval: timedelta
+    poll_interval: timedelta
+    driver_interval: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The ports that the steps around an irreversible call work with."""
+
+    store: StateStore
+    action: IrreversibleAction
+    policies: PolicySource
+    clock: Clock
+    tokens: TokenSource
+    settings: GateSettings
+
+    def holdings(self, plan_id: str) -> Holdings | None:
+        """Read the rows of one plan; None when there is no such plan."""
+        plan = self.store.plan(plan_id)
+        if plan is None:
+            return None
+        return Holdings(
+            plan=plan,
+            entry=self.store.entry(plan_id),
+            fence=self.store.fence(plan.fence_key),
+            pause=self.store.pause(),
+        )
+
+    def rules(self) -> BeginRules:
+        """Return what a begin is checked against now."""
+        return BeginRules(
+            now=self.clock.now(),
+            max_attempts=self.settings.max_attempts,
+            lease=self.settings.lease,
+            eligible=self.eligible,
+        )
+
+    def eligible(self, plan: Plan, approver: str) -> bool:
+        """Return whether today's policy lets this person approve this plan (P5)."""
+        policy = self.policies.policy(plan.tenant)
+        return policy is not None and still_eligible(
+            policy, approver, requester=plan.requester_email, recipients=plan.recipients
+        )
+
+    def may_begin_again(self, plan: Plan, entry: LedgerEntry | None) -> bool:
+        """Return whether an APPROVED or RELEASED plan may go back to its call by itself."""
+        if self.paused():
+            return False
+        if entry is None or len(entry.attempts) < entry.retry_allowed:
+            return True
+        return (
+            self.settings.retry_after_release
+            and not entry.refused
+            and len(entry.attempts) < self.settings.max_attempts
+        )
+
+    def paused(self) -> bool:
+        """Return whether an operator paused all begins."""
+        pause = self.store.pause()
+        return pause is not None and pause.paused
+
+    def record(self, plan: Plan, kind: str, actor: str, **details: Json) -> None:
+        """Put something on the request's chain that changes no row."""
+        event = event_of(plan, kind, actor, self.clock.now(), **details)
+        self.store.commit(Change(plan.request_id, event))
+
+
+def event_of(plan: Plan, kind: str, actor: str, at: datetime, **details: Json) -> AuditEvent:
+    """Return an audit event about a plan."""
+    return AuditEvent(kind=kind, actor=actor, at=at, plan_id=plan.plan_id, details=details)
+
+
+def saves(rows: Transition) -> tuple[Save, Save, Save]:
+    """Return the writes that store a plan, its entry and its fence as one transition."""
+    return Save(rows.plan), Save(rows.entry), Save(rows.fence)

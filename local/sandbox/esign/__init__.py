@@ -1,0 +1,1 @@
+"""Foxit eSign as the sandbox plays it: folders, sending, signing, downloads."""

@@ -1,0 +1,1 @@
+"""Foxit PDF Services as the sandbox plays it: upload, convert, poll, download, delete."""
