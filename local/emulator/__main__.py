@@ -33,6 +33,7 @@ def install_corrections(settings: environment.Settings) -> None:
         errors,
         http_api,
         invocations,
+        layers,
         metrics,
         resources,
         roles,
@@ -50,7 +51,8 @@ def install_corrections(settings: environment.Settings) -> None:
         http_api,
     ):
         correction.install()
-    snapshots.install(settings.snapshot_seconds)
+    layers.install(settings.data)
+    snapshots.install(settings.data, settings.snapshot_seconds)
 
 
 def main() -> None:

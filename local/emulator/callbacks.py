@@ -288,7 +288,9 @@ def install() -> None:
     pins.replace(service, "_apply_parameters", "a90d58220630", callbacks.fresh_token)
     pins.replace(service, "_apply_jsonata_arguments", "c74f8b18dccd", callbacks.fresh_token)
     pins.replace(service, "_invoke_with_callback", "bbb38423156a", callbacks.invoke_with_callback)
-    pins.replace(service, "_send_task_success", "12eff48bce57", lambda _: callbacks.answer(_succeed))
+    pins.replace(
+        service, "_send_task_success", "12eff48bce57", lambda _: callbacks.answer(_succeed)
+    )
     pins.replace(service, "_send_task_failure", "c2a489b4ed33", lambda _: callbacks.answer(_fail))
     pins.replace(service, "_send_task_heartbeat", "56879a4655d1", lambda _: callbacks.answer(_beat))
     pins.replace(service, "_stop_execution", "44d2d84ccd5c", callbacks.stop)

@@ -1,12 +1,13 @@
 """HTTP APIs: callers, failures and addresses.
 
-Gap: an ``AWS_IAM`` route hands on a caller block without the null fields and lets an unknown key
-    through without one; a failing function is answered with 502 and its stack trace; ``GetAtt
-    Api.ApiEndpoint`` names a host that does not resolve everywhere.
+Gap: an ``AWS_IAM`` route hands on a caller block without the null fields and refuses a caller with
+    the control plane's error; a failing function is answered with 502 and its stack trace;
+    ``GetAtt Api.ApiEndpoint`` names a host that does not resolve everywhere.
 AWS: ``requestContext.authorizer.iam`` has ``accessKey``, ``accountId``, ``callerId``,
     ``cognitoIdentity``, ``principalOrgId``, ``userArn`` and ``userId`` (API Gateway guide, "AWS
-    Lambda proxy integrations", payload format 2.0); an unsigned request gets 403 Forbidden; a
-    function error is answered with 500 and ``{"message":"Internal Server Error"}``.
+    Lambda proxy integrations", payload format 2.0); whoever is refused gets 403 and
+    ``{"message":"Forbidden"}``; a function error is answered with 500 and ``{"message":"Internal
+    Server Error"}``.
 Correction: all of the above; the endpoint is an address on 127.0.0.1 that works as it stands.
 
 Signatures of IAM users and role sessions **are** verified by the emulator, those of its root key
@@ -51,14 +52,31 @@ def _full_caller(identify: Callable[..., Json | None]) -> Callable[..., Json | N
     return run
 
 
+def _plain_refusal(enforce: Callable[..., Any], rest_apis: Any) -> Callable[..., Any]:  # noqa: ANN401
+    """Refuse a caller of an HTTP API without saying why."""
+
+    def run(api_id: str, *rest: object, **options: object) -> object:
+        refused = enforce(api_id, *rest, **options)
+        if refused is None or rest_apis.find_api_scope(api_id) is not None:
+            return refused
+        return _json_answer(403, "Forbidden")
+
+    return run
+
+
+def _json_answer(status: int, message: str) -> tuple[int, dict[str, str], bytes]:
+    """Return an answer in API Gateway's own words."""
+    body = json.dumps({"message": message}, separators=(",", ":")).encode()
+    return status, {"Content-Type": "application/json"}, body
+
+
 def _plain_failure(shape: Callable[..., Any]) -> Callable[..., Any]:
     """Answer a function error without its text."""
 
     def run(result: Json) -> object:
         if result.get("error") and not result.get("throttle"):
-            body = json.dumps({"message": "Internal Server Error"}, separators=(",", ":"))
-            headers = {"Content-Type": "application/json"}
-            return {"statusCode": 500, "headers": headers, "body": body}, None
+            status, headers, body = _json_answer(500, "Internal Server Error")
+            return {"statusCode": status, "headers": headers, "body": body.decode()}, None
         return shape(result)
 
     return run
@@ -85,5 +103,7 @@ def install() -> None:
     service, functions = pins.module("services.apigateway"), pins.module("services.lambda_svc")
     provisioners = pins.module("services.cloudformation.provisioners")
     pins.replace(service, "_iam_caller_identity_v2", "c4ea0a0645bb", _full_caller)
-    pins.replace(functions, "lambda_execute_result_to_api_proxy_response", "36f0ed215e85", _plain_failure)
+    pins.replace(
+        functions, "lambda_execute_result_to_api_proxy_response", "36f0ed215e85", _plain_failure
+    )
     _usable_endpoint(provisioners._RESOURCE_HANDLERS)

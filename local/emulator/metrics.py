@@ -1,12 +1,16 @@
 """Metrics of Step Functions.
 
-Gap: no ``AWS/States`` metrics, so an alarm on failed executions never fires.
+Gap: no ``AWS/States`` metrics, so an alarm on failed executions never fires; an alarm adds up every
+    metric of its name, whatever its dimensions.
 AWS: ``ExecutionsStarted``, ``...Succeeded``, ``...Failed``, ``...TimedOut`` and ``...Aborted``, by
-    ``StateMachineArn`` (Step Functions guide, "Execution metrics").
-Correction: counted when an execution starts and ends; alarms are evaluated then.
+    ``StateMachineArn`` (Step Functions guide, "Execution metrics"); an alarm watches one metric, of
+    exactly its dimensions (CloudWatch guide, "Dimensions").
+Correction: counted when an execution starts and ends; alarms are evaluated then, each on its own
+    metric.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
 from local.emulator import pins
@@ -19,8 +23,31 @@ _METRIC_BY_STATUS = {
 }
 
 
+Points = list[dict[str, Any]]
+
+
+def points_of(alarm: dict[str, Any], metrics: Mapping[Any, Points]) -> dict[Any, Points]:
+    """Return the metrics, each with only the points whose dimensions are the alarm's."""
+    wanted = {entry["Name"]: entry["Value"] for entry in alarm.get("Dimensions", [])}
+    return {
+        key: [point for point in points if point.get("Dimensions", {}) == wanted]
+        for key, points in metrics.items()
+    }
+
+
+def _by_dimensions(evaluate: FunctionType) -> Callable[[dict[str, Any]], None]:
+    """Evaluate an alarm on a view of the metrics: the same code, other globals."""
+
+    def run(alarm: dict[str, Any]) -> None:
+        shared = evaluate.__globals__
+        view = shared | {"_metrics": points_of(alarm, shared["_metrics"])}
+        FunctionType(evaluate.__code__, view)(alarm)
+
+    return run
+
+
 def install() -> None:
-    """Count executions."""
+    """Count executions and watch them."""
     service, cloudwatch = pins.module("services.stepfunctions"), pins.module("services.cloudwatch")
 
     def count(execution: dict[str, Any], metric: str) -> None:
@@ -39,6 +66,7 @@ def install() -> None:
 
         return run
 
+    pins.replace(cloudwatch, "_evaluate_alarm", "a0b0acd3d432", _by_dimensions)
     pins.pinned(cloudwatch, "record_metric", "7f777bfbe523")
     pins.pinned(cloudwatch, "_evaluate_all_alarms", "f83f88e57f1c")
     pins.replace(service, "_run_execution", "996dff84e0e0", around)

@@ -58,7 +58,9 @@ def pinned(owner: Any, name: str, source_digest: str) -> Callable[..., Any]:  # 
     function: Callable[..., Any] | None = getattr(owner, name, None)
     where = f"{owner.__name__}.{name}"
     if function is None:
-        raise EmulatorChangedError(f"{where} is gone from ministack; its correction must be redone.")
+        raise EmulatorChangedError(
+            f"{where} is gone from ministack; its correction must be redone."
+        )
     found = digest(inspect.getsource(function))
     if found != source_digest:
         raise EmulatorChangedError(

@@ -66,5 +66,5 @@ def error_page_with_200() -> Response:
 
 
 def plain_refusal(text: str) -> Response:
-    """A download route's refusal: HTTP 400, plain text (recordings foxit-esign-error-download-*)."""
+    """A download route's refusal: HTTP 400, text (recordings foxit-esign-error-download-*)."""
     return PlainTextResponse(text, status_code=400)

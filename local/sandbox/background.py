@@ -29,6 +29,6 @@ async def run_forever(sandbox: Sandbox, handlers: Mapping[str, Handler]) -> None
         try:
             await land_late_effects(sandbox, handlers)
             await deliver_due_events(sandbox)
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is, the next tick must come
             _log.exception("background work failed")
         await asyncio.sleep(_TICK_SECONDS)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from local.sandbox.faults import Behaviour, Fault
 from local.sandbox.state import Sandbox
 
 _LATE = "late_calls"
+_JSON_OBJECT = TypeAdapter(dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,7 @@ class VendorCall:
     def json_object(self) -> dict[str, Any]:
         """Return the body's JSON object, or an empty one when it holds none."""
         with suppress(ValueError):
-            parsed = json.loads(self.body)
-            if isinstance(parsed, dict):
-                return parsed
+            return _JSON_OBJECT.validate_json(self.body)
         return {}
 
     @property
@@ -85,5 +85,6 @@ def take_due_calls(sandbox: Sandbox) -> list[VendorCall]:
             if kept.pop("due_ms") > sandbox.now_ms():
                 continue
             sandbox.store.remove(_LATE, number)
-            due.append(VendorCall(**{**kept, "body": base64.b64decode(kept["body"])}))
+            kept["body"] = base64.b64decode(kept["body"])
+            due.append(VendorCall(**kept))
     return due

@@ -8,13 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
 from local.sandbox.store import Store
 
+VENDOR_ROUTES = "vendor_routes"
+"""Key of the validation context that lists the route names there are."""
+
 _COLLECTION = "faults"
+
+
+def _known_route(route: str, info: ValidationInfo) -> str:
+    context: dict[str, frozenset[str]] = info.context or {}
+    known = context.get(VENDOR_ROUTES)
+    if known is not None and route not in known:
+        raise ValueError(f"no such route; there are {', '.join(sorted(known))}")
+    return route
+
+
+RouteName = Annotated[str, AfterValidator(_known_route)]
+"""Name of a vendor route, such as `sendDraftFolder` or `pdf/task`."""
 
 
 class Behaviour(StrEnum):
@@ -98,11 +113,15 @@ _COURSES = {
 }
 
 
+def _some_other_api() -> dict[str, Any]:
+    return {"status": "ok", "data": []}
+
+
 class Fault(BaseModel):
     """One armed switch.
 
     Attributes:
-        route: Name of the vendor route, such as `sendDraftFolder` or `pdf/task`.
+        route: The calls it acts on.
         behaviour: What to do.
         times: How many matching calls it acts on; None for all of them.
         skip: How many matching calls pass unharmed first.
@@ -115,7 +134,7 @@ class Fault(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    route: str
+    route: RouteName
     behaviour: Behaviour
     times: int | None = Field(default=1, ge=0)
     skip: int = Field(default=0, ge=0)
@@ -123,7 +142,7 @@ class Fault(BaseModel):
     seconds: float = Field(default=0.0, ge=0.0, le=3600.0)
     http_status: int = Field(default=502, ge=400, le=599)
     status_text: str = "IN_PROGRESS"
-    body: Any = Field(default_factory=lambda: {"status": "ok", "data": []})
+    body: Any = Field(default_factory=_some_other_api)
 
     @property
     def course(self) -> Course:

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from local.sandbox.faults import RouteName
+
 
 class Point(StrEnum):
     """Where a call can be held."""
@@ -34,7 +36,7 @@ class HoldRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    route: str
+    route: RouteName
     point: Point
     folder: int | None = None
 

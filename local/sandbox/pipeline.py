@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import assert_never
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from starlette.routing import Route
 
 from local.sandbox import answers
 from local.sandbox.calls import VendorCall, plan_late_call
-from local.sandbox.faults import WELL_BEHAVED, Answer, Effect
+from local.sandbox.faults import WELL_BEHAVED, Answer, Effect, Fault
 from local.sandbox.holds import Point
 from local.sandbox.state import Sandbox
 
@@ -74,7 +73,9 @@ async def _read_call(request: Request, sandbox: Sandbox, name: str) -> VendorCal
         body=await request.body(),
     )
     request.scope["vendor_folder"] = call.folder_id
-    return replace(call, fault=sandbox.faults.take(name, call.folder_id))
+    fault = sandbox.faults.take(name, call.folder_id)
+    request.scope["vendor_behaviour"] = fault.behaviour.value if fault else None
+    return replace(call, fault=fault)
 
 
 async def _run(request: Request, sandbox: Sandbox, call: VendorCall, handler: Handler) -> Response:
@@ -82,9 +83,7 @@ async def _run(request: Request, sandbox: Sandbox, call: VendorCall, handler: Ha
     watcher = asyncio.create_task(_watch(request, client_gone))
     folder = call.folder_id
     try:
-        if not await sandbox.holds.pass_point(
-            call.route, Point.BEFORE_EFFECT, folder, client_gone
-        ):
+        if not await sandbox.holds.pass_point(call.route, Point.BEFORE_EFFECT, folder, client_gone):
             return answers.DropConnection()
         answer = await _effect(sandbox, call, handler, client_gone)
         await sandbox.holds.pass_point(call.route, Point.AFTER_EFFECT, folder, client_gone)
@@ -117,34 +116,28 @@ async def _effect(
 async def _answer(
     call: VendorCall, honest: Response | None, client_gone: asyncio.Event
 ) -> Response:
-    """Choose what the caller gets to see."""
+    """Choose what the caller gets to see: the handler's own answer, or a lie."""
     fault = call.fault
-    if fault is None:
-        return honest or answers.DropConnection()
-    match fault.course.answer:
-        case Answer.SLOW:
+    if fault is not None:
+        if fault.course.answer is Answer.SLOW:
             await _wait(fault.seconds, client_gone)
-            return honest or answers.DropConnection()
-        case Answer.NORMAL:
-            return honest or answers.DropConnection()
-        case Answer.DROP | Answer.SILENCE:
-            return answers.DropConnection()
-        case Answer.HTTP_ERROR:
-            return answers.http_error(fault.http_status)
-        case Answer.ERROR_RESULT:
-            return answers.business_error("The request could not be processed.")
-        case Answer.SUCCESS:
-            return JSONResponse(answers.SUCCESS)
-        case Answer.HTML:
-            return answers.error_page_with_200()
-        case Answer.WRONG_SHAPE:
-            return JSONResponse(fault.body)
-        case Answer.EDGE_REFUSAL:
-            return answers.edge_refusal()
-        case Answer.THROTTLED:
-            return answers.throttled()
-        case _ as unreachable:
-            assert_never(unreachable)
+        lie = _LIES.get(fault.course.answer)
+        if lie is not None:
+            return lie(fault)
+    return honest or answers.DropConnection()
+
+
+_LIES: dict[Answer, Callable[[Fault], Response]] = {
+    Answer.DROP: lambda _: answers.DropConnection(),
+    Answer.SILENCE: lambda _: answers.DropConnection(),
+    Answer.HTTP_ERROR: lambda fault: answers.http_error(fault.http_status),
+    Answer.ERROR_RESULT: lambda _: answers.business_error("The request could not be processed."),
+    Answer.SUCCESS: lambda _: JSONResponse(answers.SUCCESS),
+    Answer.HTML: lambda _: answers.error_page_with_200(),
+    Answer.WRONG_SHAPE: lambda fault: JSONResponse(fault.body),
+    Answer.EDGE_REFUSAL: lambda _: answers.edge_refusal(),
+    Answer.THROTTLED: lambda _: answers.throttled(),
+}
 
 
 async def _wait(seconds: float, client_gone: asyncio.Event) -> None:

@@ -66,6 +66,10 @@ class Sandbox:
         data_dir: Folder for the database and the throw-away CA; made when absent.
         clock: Seconds since the epoch; a test passes its own.
         credentials: The pair to accept.
+
+    Attributes:
+        vendor_routes: Names that faults and holds may be armed for; set by the app.
+        reset_hooks: Called after a reset, for a vendor that keeps more than this.
     """
 
     def __init__(
@@ -82,6 +86,7 @@ class Sandbox:
         self.store = Store(data_dir / "sandbox.sqlite3")
         self.faults = Faults(self.store)
         self.holds = Holds()
+        self.vendor_routes: frozenset[str] = frozenset()
         self.reset_hooks: list[Callable[[], None]] = []
 
     def now_ms(self) -> int:

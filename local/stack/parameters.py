@@ -14,8 +14,19 @@ def local_parameters(built_template: Path, running: RunningStack) -> dict[str, s
         built_template: The template that is going to be deployed.
         running: The stack it is deployed into.
     """
-    known = {"Runtime": runtime()}
+    known = {
+        "Runtime": runtime(),
+        "MailFrom": "no-undo@example.com",
+        "ApiUrlPrefix": f"{running.url('emulator')}/_aws/execute-api/",
+        "ApiUrlSuffix": "/$default",
+    }
     if "sandbox" in running.ports:
-        known |= {"VendorBaseUrl": running.url("sandbox")}
+        vendors = running.url("sandbox")
+        known |= {
+            "ESignBaseUrl": vendors,
+            "PdfServicesBaseUrl": vendors,
+            "ExtractionBaseUrl": vendors,
+            "RedactionBaseUrl": vendors,
+        }
     declared = read_template(built_template).get("Parameters", {})
     return {name: value for name, value in known.items() if name in declared}

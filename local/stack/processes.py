@@ -16,6 +16,9 @@ from pathlib import Path
 _GRACE_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 
+# Children of this very process by id; polled, so that one that ended does not stay a zombie.
+_children: dict[int, subprocess.Popen[bytes]] = {}
+
 
 class ProcessEndedError(Exception):
     """A background process ended before it was ready; carries the end of its log."""
@@ -66,6 +69,7 @@ def start(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    _children[process.pid] = process
     return ProcessRecord(name, process.pid, start_time(process.pid) or "", str(log))
 
 
@@ -125,6 +129,6 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
 def _wait_until_gone(record: ProcessRecord, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while is_alive(record) and time.monotonic() < deadline:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(record.pid, os.WNOHANG)  # our own child would stay a zombie
         time.sleep(_POLL_SECONDS)
+    if record.pid in _children and _children[record.pid].poll() is not None:
+        del _children[record.pid]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from no_undo.domain.addresses import person_key
 from no_undo.domain.approver_policy import ApproverPolicy, choose_approvers, still_eligible
 from no_undo.domain.errors import InvalidRequestError
+from no_undo.domain.recipients import Recipient
 
 # A busy machine is no finding.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,10 +33,10 @@ policies = st.builds(
     policies,
     st.lists(addresses, max_size=4),
     st.none() | st.integers(-1, 5),
-    st.lists(addresses, max_size=3),
+    st.lists(st.builds(Recipient, st.just("Signer"), addresses, st.integers(1, 3)), max_size=3),
 )
 def test_every_choice_is_a_quorum_of_distinct_eligible_people_without_the_requester(
-    policy: ApproverPolicy, requested: list[str], quorum: int | None, recipients: list[str]
+    policy: ApproverPolicy, requested: list[str], quorum: int | None, recipients: list[Recipient]
 ) -> None:
     try:
         choice = choose_approvers(
@@ -48,7 +49,9 @@ def test_every_choice_is_a_quorum_of_distinct_eligible_people_without_the_reques
     assert len(keys) == len(set(keys)) >= choice.quorum >= policy.smallest_quorum
     assert person_key(policy.callers["caller"]) not in keys
     assert not any(key.endswith("@evil.example") for key in keys)
-    assert policy.recipients_may_approve or not set(keys) & {person_key(r) for r in recipients}
+    assert policy.recipients_may_approve or not set(keys) & {
+        person_key(r.email) for r in recipients
+    }
     assert all(
         still_eligible(policy, approver, requester=choice.requester, recipients=recipients)
         for approver in choice.approvers

@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from local.sandbox.esign.model import (
@@ -50,37 +51,39 @@ def certificate_key(folder_id: int) -> str:
     return f"folder/{folder_id}/certificate"
 
 
-def create_folder(
-    sandbox: Sandbox,
-    name: str,
-    parties: list[Mapping[str, Any]],
-    documents: list[tuple[str, bytes]],
-    *,
-    sign_in_sequence: bool,
-    process_text_tags: bool,
-) -> Folder:
-    """Create a draft; nobody is contacted.
+@dataclass(frozen=True, slots=True)
+class NewFolder:
+    """What a folder is made of.
 
-    Args:
-        sandbox: The state.
+    Attributes:
         name: Folder name.
         parties: The request's party objects (`firstName`, `lastName`, `emailId`, `sequence`).
         documents: File name and bytes of each document, in order.
-        sign_in_sequence: Parties must sign in order.
+        sign_in_sequence: Parties must sign in the order of their numbers.
         process_text_tags: Text tags become fields.
     """
+
+    name: str
+    parties: Sequence[Mapping[str, Any]]
+    documents: Sequence[tuple[str, bytes]]
+    sign_in_sequence: bool
+    process_text_tags: bool
+
+
+def create_folder(sandbox: Sandbox, wanted: NewFolder) -> Folder:
+    """Create a draft; nobody is contacted."""
     store = sandbox.store
     with store.transaction():
         folder = Folder(
             folder_id=store.next_number(_FOLDERS, _FIRST_FOLDER_ID),
-            name=name,
-            parties=tuple(_party(sandbox, given, n) for n, given in enumerate(parties, start=1)),
-            documents=tuple(_document(sandbox, file_name) for file_name, _ in documents),
-            sign_in_sequence=sign_in_sequence,
-            process_text_tags=process_text_tags,
+            name=wanted.name,
+            parties=tuple(_party(sandbox, p, n) for n, p in enumerate(wanted.parties, start=1)),
+            documents=tuple(_document(sandbox, file_name) for file_name, _ in wanted.documents),
+            sign_in_sequence=wanted.sign_in_sequence,
+            process_text_tags=wanted.process_text_tags,
             created_ms=sandbox.now_ms(),
         ).with_event("Created", sandbox.now_ms())
-        for number, (_, content) in enumerate(documents, start=1):
+        for number, (_, content) in enumerate(wanted.documents, start=1):
             store.put_blob(original_key(folder.folder_id, number), content)
         save_folder(sandbox, folder)
     return folder

@@ -39,7 +39,7 @@ class CreateFolderBody(BaseModel):
     folder_name: str = ""
     base64_file_string: list[str] = Field(default_factory=list)
     file_names: list[str] = Field(default_factory=list)
-    parties: list[dict[str, Any]] = Field(default_factory=list)
+    parties: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     process_text_tags: bool = False
     sign_in_sequence: bool = False
     send_now: bool = False
@@ -50,9 +50,7 @@ class CreateFolderBody(BaseModel):
     def sends_at_once(self) -> bool:
         """True when creating also sends: asked for, or by an embedded session (seen once)."""
         embedded = self.create_embedded_signing_session
-        return (
-            self.send_now or embedded or self.create_embedded_signing_session_for_all_parties
-        )
+        return self.send_now or embedded or self.create_embedded_signing_session_for_all_parties
 
     def documents(self) -> list[tuple[str, bytes]]:
         """Return file name and bytes of every document.
@@ -113,14 +111,14 @@ def _create_folder(sandbox: Sandbox, call: VendorCall) -> Response:
     documents = body.documents()
     if not body.parties or not all(party.get("emailId") for party in body.parties):
         raise FolderRefusedError("parties cannot be empty and need an emailId each.")
-    folder = folders.create_folder(
-        sandbox,
-        body.folder_name,
-        body.parties,
-        documents,
+    wanted = folders.NewFolder(
+        name=body.folder_name,
+        parties=body.parties,
+        documents=documents,
         sign_in_sequence=body.sign_in_sequence,
         process_text_tags=body.process_text_tags,
     )
+    folder = folders.create_folder(sandbox, wanted)
     if body.sends_at_once:
         folder = folders.send_folder(sandbox, folder.folder_id)
     return JSONResponse({"folder": folder_json(folder, sandbox.now_ms(), with_owner=False)})

@@ -49,13 +49,17 @@ def folder_json(folder: Folder, now_ms: int, *, with_owner: bool) -> dict[str, A
         "custom_field2": None,
         "metadata": None,
         "folderDocumentIds": [document.document_id for document in folder.documents],
-        "documentsList": [_document_json(folder, document, status) for document in folder.documents],
+        "documentsList": [
+            _document_json(folder, document, status) for document in folder.documents
+        ],
         "folderRecipientParties": [_party_json(folder, party) for party in folder.parties],
         "draftFolderAccessURL": None,
     }
 
 
-def _document_json(folder: Folder, document: FolderDocument, status: FolderStatus) -> dict[str, Any]:
+def _document_json(
+    folder: Folder, document: FolderDocument, status: FolderStatus
+) -> dict[str, Any]:
     return {
         "documentId": document.document_id,
         "contractId": document.document_id,

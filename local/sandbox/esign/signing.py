@@ -11,14 +11,12 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
-from asn1crypto import keys
-from asn1crypto import x509 as asn1_x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import NoEncryption, pkcs12
+from pyhanko.pdf_utils import layout
 from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
 from pyhanko.sign import fields
 from pyhanko.sign.signers import PdfSignatureMetadata, PdfSigner, SimpleSigner
 from pyhanko.stamp import StaticStampStyle
-from pyhanko_certvalidator.registry import SimpleCertificateStore
 
 from local.sandbox.esign import folders
 from local.sandbox.esign.certificates import KeyPair, issue, root_of
@@ -30,6 +28,11 @@ from local.sandbox.webhooks import EventName
 
 _MIN_WIDTH = 150.0
 _MIN_HEIGHT = 30.0  # a lower field renders invisibly at the vendor (reported)
+_FILL_THE_FIELD = layout.SimpleBoxLayoutRule(
+    x_align=layout.AxisAlignment.ALIGN_MIN,
+    y_align=layout.AxisAlignment.ALIGN_MIN,
+    margins=layout.Margins.uniform(0),
+)
 _SIGNING_LOCK = threading.Lock()
 
 
@@ -59,7 +62,8 @@ def _require_turn(folder: Folder, party: Party) -> None:
 
 
 def _sign_documents(sandbox: Sandbox, folder: Folder, party: Party) -> list[bytes]:
-    signer = issue(root_of(sandbox.data_dir), party.name, party.email)
+    root = root_of(sandbox.data_dir)
+    signer = _simple_signer(issue(root, party.name, party.email), root)
     at = datetime.fromtimestamp(sandbox.clock(), UTC)
     signed: list[bytes] = []
     for number in range(1, len(folder.documents) + 1):
@@ -68,14 +72,12 @@ def _sign_documents(sandbox: Sandbox, folder: Folder, party: Party) -> list[byte
         so_far = sandbox.store.get_blob(folders.signed_key(folder.folder_id, number))
         pdf = so_far if so_far is not None else _with_fields(original, tags)
         for field in _field_names(tags, party.number):
-            pdf = _sign_field(pdf, field, party, signer, root_of(sandbox.data_dir), at)
+            pdf = _sign_field(pdf, field, party, signer, at)
         signed.append(pdf)
     return signed
 
 
-def _keep_signature(
-    sandbox: Sandbox, folder_id: int, party: Party, signed: list[bytes]
-) -> Folder:
+def _keep_signature(sandbox: Sandbox, folder_id: int, party: Party, signed: list[bytes]) -> Folder:
     """Write the signed documents and the new status together."""
     with sandbox.store.transaction():
         folder = folders.find_folder(sandbox, folder_id)
@@ -128,46 +130,37 @@ def _field_box(tag: SignatureTag) -> tuple[int, int, int, int]:
     return round(left), round(bottom), round(left + width), round(bottom + height)
 
 
-def _sign_field(
-    pdf: bytes, field: str, party: Party, signer: KeyPair, root: KeyPair, at: datetime
-) -> bytes:
+def _sign_field(pdf: bytes, field: str, party: Party, signer: SimpleSigner, at: datetime) -> bytes:
     metadata = PdfSignatureMetadata(
         field_name=field, name=party.name, reason="Sandbox signature, for tests only"
     )
     with tempfile.TemporaryDirectory() as folder:
         stamp = Path(folder) / "stamp.pdf"
         stamp.write_bytes(_stamp(party, at))
-        style = StaticStampStyle.from_pdf_file(str(stamp))
-        pdf_signer = PdfSigner(metadata, _simple_signer(signer, root), stamp_style=style)
+        style = StaticStampStyle.from_pdf_file(
+            str(stamp), border_width=0, background_layout=_FILL_THE_FIELD
+        )
+        pdf_signer = PdfSigner(metadata, signer, stamp_style=style)
         output = pdf_signer.sign_pdf(IncrementalPdfFileWriter(io.BytesIO(pdf)))
     return bytes(output.getvalue())
 
 
-def _simple_signer(signer: KeyPair, root: KeyPair) -> SimpleSigner:
-    registry = SimpleCertificateStore()
-    registry.register(_asn1_certificate(root))
-    key = signer.key.private_bytes(
-        serialization.Encoding.DER,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+def _simple_signer(pair: KeyPair, root: KeyPair) -> SimpleSigner:
+    """Hand key and certificates over as PKCS #12, the one form that both libraries speak."""
+    bundle = pkcs12.serialize_key_and_certificates(
+        None, pair.key, pair.certificate, [root.certificate], NoEncryption()
     )
-    return SimpleSigner(
-        signing_cert=_asn1_certificate(signer),
-        signing_key=keys.PrivateKeyInfo.load(key),
-        cert_registry=registry,
-    )
-
-
-def _asn1_certificate(pair: KeyPair) -> asn1_x509.Certificate:
-    return asn1_x509.Certificate.load(
-        pair.certificate.public_bytes(serialization.Encoding.DER)
-    )
+    signer = SimpleSigner.load_pkcs12_data(bundle, other_certs=[])
+    if signer is None:
+        raise ValueError("the signer's key pair was not accepted")
+    return signer
 
 
 def _stamp(party: Party, at: datetime) -> bytes:
     """Return a one-page PDF with the visible signature; any script the bundled font knows."""
     html = (
-        '<div style="border:1px solid #334;padding:3px;font-size:9px;white-space:nowrap">'
+        "<style>body{margin:0}div{border-bottom:1px solid #223;padding:3px;overflow:hidden;"
+        "font-size:9px;line-height:14px;white-space:nowrap}b{font-size:12px}</style><div>"
         f"<b>{escape(party.name or party.email)}</b><br>"
         f"Signed in the sandbox {at:%Y-%m-%d %H:%M} UTC</div>"
     )
@@ -199,13 +192,18 @@ def _completion_certificate(folder: Folder, signed: list[bytes]) -> bytes:
 def envelope_zip(sandbox: Sandbox, folder: Folder) -> bytes:
     """Return the envelope download: every signed document and the completion certificate."""
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(content, "w") as archive:
         for number, document in enumerate(folder.documents, start=1):
             pdf = sandbox.store.get_blob(folders.signed_key(folder.folder_id, number)) or b""
-            archive.writestr(zipfile.ZipInfo(_member_name(number, document.file_name)), pdf)
+            _add(archive, _member_name(number, document.file_name), pdf)
         certificate = sandbox.store.get_blob(folders.certificate_key(folder.folder_id)) or b""
-        archive.writestr(zipfile.ZipInfo("Completion Certificate.pdf"), certificate)
+        _add(archive, "Completion Certificate.pdf", certificate)
     return content.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a file without a date of its own, so that equal content gives an equal archive."""
+    archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
 
 
 def _member_name(number: int, file_name: str) -> str:

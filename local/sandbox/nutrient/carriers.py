@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 import pikepdf
 from pikepdf import Name
 
-from local.sandbox.nutrient.matching import Target, literal_spans, normalise, squashed_spans
+from local.sandbox.nutrient.matching import (
+    SQUASH_MINIMUM,
+    Target,
+    literal_spans,
+    normalise,
+    squash,
+    squashed_spans,
+)
 
 _DROPPED_EVERYWHERE = ("/Metadata", "/PieceInfo", "/Thumb", "/JS", "/LastModified")
 _DROPPED_IN_ROOT = ("/Metadata", "/PieceInfo", "/Collection", "/SpiderInfo")
 _MAX_NESTING = 60
+_SHORTEST = 3
+
+#: Strings that are not text but parts of the file's machinery; cutting them breaks the file.
+_MACHINERY = frozenset(
+    ("/ID", "/DA", "/Lang", "/Registry", "/Ordering", "/CheckSum", "/Cert", "/CharSet", "/Panose")
+)
 
 
 def strings_of(pdf: pikepdf.Pdf) -> Iterator[str]:
@@ -24,26 +38,49 @@ def strings_of(pdf: pikepdf.Pdf) -> Iterator[str]:
                 yield normalise(unquote(str(value)))
 
 
+def operand_strings(instructions: list[Any]) -> Iterator[str]:
+    """Yield the strings in marked-content dictionaries, ActualText among them."""
+    for instruction in instructions:
+        if isinstance(instruction, pikepdf.ContentStreamInlineImage):
+            continue
+        for operand in instruction.operands:
+            if isinstance(operand, pikepdf.Dictionary):
+                for value in operand.values():
+                    if isinstance(value, pikepdf.String):
+                        yield normalise(str(value))
+
+
 class Scrubber:
-    """Says what is left of a text once the values are taken out."""
+    """Says what is left of a text once the values are taken out.
+
+    Values of one or two characters are left alone here: they are in every string there is. Names
+    are touched only for values no name of the PDF language can contain.
+    """
 
     def __init__(self, values: Iterable[tuple[str, Target]]) -> None:
-        self._values = [(value, target) for value, target in values if value]
+        self._values = [
+            _Value(normalise(value), squash(value), target.case_sensitive)
+            for value, target in values
+            if len(normalise(value)) >= _SHORTEST
+        ]
         self._names: dict[str, str] = {}
 
     def hits(self, text: str) -> bool:
         """Return True when any value is in the text, plain, squashed or percent-encoded."""
-        forms = {normalise(text), normalise(unquote(text))}
-        return any(self._in(value, target, form) for value, target in self._values for form in forms)
+        return any(_in(value, form) for form in _forms(text) for value in self._values)
+
+    def hits_name(self, name: str) -> bool:
+        """Return True when a value is in a name."""
+        values = [value for value in self._values if not value.plain.isalpha()]
+        return any(_in(value, form) for form in _forms(name[1:]) for value in values)
 
     def text(self, text: str) -> str:
-        """Return the text without the values; all of it goes where the parts cannot be told."""
+        """Return the text without the values; nothing of it where the parts cannot be told."""
         left = normalise(text)
-        for value, target in self._values:
+        for value in self._values:
             for spans in (literal_spans, squashed_spans):
-                for start, end in sorted(
-                    spans(value, left, case_sensitive=target.case_sensitive), reverse=True
-                ):
+                found = list(spans(value.plain, left, case_sensitive=value.case_sensitive))
+                for start, end in reversed(found):
                     left = left[:start] + left[end:]
         return "" if self.hits(left) else left
 
@@ -51,13 +88,24 @@ class Scrubber:
         """Return a stand-in for a name that carries a value, the same one each time."""
         return self._names.setdefault(name, f"/Removed{len(self._names) + 1}")
 
-    @staticmethod
-    def _in(value: str, target: Target, text: str) -> bool:
-        sensitive = target.case_sensitive
-        return any(
-            next(iter(spans(value, text, case_sensitive=sensitive)), None) is not None
-            for spans in (literal_spans, squashed_spans)
-        )
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    plain: str
+    squashed: str
+    case_sensitive: bool
+
+
+def _forms(text: str) -> set[str]:
+    return {normalise(text), normalise(unquote(text))} if "%" in text else {normalise(text)}
+
+
+def _in(value: _Value, text: str) -> bool:
+    if value.case_sensitive:
+        return value.plain in text
+    if value.plain.casefold() in text.casefold():
+        return True
+    return len(value.squashed) >= SQUASH_MINIMUM and value.squashed in squash(text)
 
 
 def scrub(pdf: pikepdf.Pdf, scrubber: Scrubber, *, annotations: bool = True) -> None:
@@ -67,7 +115,7 @@ def scrub(pdf: pikepdf.Pdf, scrubber: Scrubber, *, annotations: bool = True) -> 
         if not annotations and _is_annotation(holder):
             continue
         _drop_keys(holder)
-        _scrub_holder(pdf, holder, scrubber)
+        _scrub_holder(holder, scrubber)
 
 
 def _is_annotation(holder: Any) -> bool:  # noqa: ANN401 - PDF values
@@ -125,15 +173,15 @@ def _entries(holder: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - PDF values
     return list(holder.items())
 
 
-def _scrub_holder(pdf: pikepdf.Pdf, holder: Any, scrubber: Scrubber) -> None:  # noqa: ANN401
+def _scrub_holder(holder: Any, scrubber: Scrubber) -> None:  # noqa: ANN401
     for key, value in _entries(holder):
         if isinstance(value, pikepdf.String):
             text = str(value)
-            if scrubber.hits(text):
+            if key not in _MACHINERY and scrubber.hits(text):
                 holder[key] = pikepdf.String(scrubber.text(text))
-        elif isinstance(value, pikepdf.Name) and scrubber.hits(str(value)):
+        elif isinstance(value, pikepdf.Name) and scrubber.hits_name(str(value)):
             holder[key] = Name(scrubber.name(str(value)))
-        if isinstance(key, str) and scrubber.hits(key):
+        if isinstance(key, str) and scrubber.hits_name(key):
             _rename(holder, key, scrubber.name(key))
 
 
@@ -164,7 +212,7 @@ def scrub_operands(instructions: list[Any], scrubber: Scrubber) -> bool:
 
 
 def _clean_operand(operand: Any, scrubber: Scrubber) -> Any:  # noqa: ANN401 - PDF values
-    if isinstance(operand, pikepdf.Name) and scrubber.hits(str(operand)):
+    if isinstance(operand, pikepdf.Name) and scrubber.hits_name(str(operand)):
         return Name(scrubber.name(str(operand)))
     if isinstance(operand, pikepdf.Dictionary):
         return _clean_dictionary(operand, scrubber)
@@ -180,6 +228,4 @@ def _clean_dictionary(operand: pikepdf.Dictionary, scrubber: Scrubber) -> pikepd
     if not dirty:
         return operand
     kept = {key: value for key, value in operand.items() if key not in dirty}
-    return pikepdf.Dictionary(**{k[1:]: v for k, v in kept.items()})
-
-
+    return pikepdf.Dictionary(kept)

@@ -24,7 +24,9 @@ _MAX_DEPTH = 12
 _MAX_OPERATORS = 4_000_000
 _MAX_GLYPHS = 2_000_000
 _MAX_STATES = 512
-_INVISIBLE = 3
+_MAX_PARENTS = 64
+_INVISIBLE = 3  # text render mode: neither filled nor stroked
+_MATRIX_NUMBERS = 6
 
 
 def multiply(m: Matrix, n: Matrix) -> Matrix:
@@ -61,6 +63,14 @@ class Content:
     instructions: list[Any]
     open_states: int = 0
     edited: bool = False
+
+    def uses(self, name: str) -> bool:
+        """Return True when a `Do` of this content names an XObject."""
+        return any(
+            str(one.operator) == "Do" and str(one.operands[0]) == name
+            for one in self.instructions
+            if not isinstance(one, pikepdf.ContentStreamInlineImage) and len(one.operands)
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -144,7 +154,7 @@ class Picture:
 
 @dataclass(slots=True, eq=False)
 class Drawing:
-    """One painted path: its bounding box in unit space and its operators, first to last."""
+    """One painted subpath: its bounding box in unit space and its construction operators."""
 
     box: tuple[float, float, float, float]
     content: Content
@@ -191,6 +201,7 @@ class ContentReader:
 
     def __init__(self) -> None:
         self.contents: dict[tuple[int, int], Content] = {}
+        self._pages: list[Content] = []
         self._fonts = FontCache()
         self._operators = 0
         self._glyphs = 0
@@ -203,6 +214,7 @@ class ContentReader:
         """
         resources = page.obj.get(Name.Resources) or _inherited(page.obj, Name.Resources)
         content = self._parse(page.obj, page, resources)
+        self._pages.append(content)
         unit = Unit(index, content)
         _Walk(self, unit).run(content, _State(), 0)
         return unit
@@ -225,6 +237,10 @@ class ContentReader:
                 stream, stream, fallback if resources is None else resources
             )
         return self.contents[key]
+
+    def all_contents(self) -> list[Content]:
+        """Return everything read so far, pages first."""
+        return [*self._pages, *self.contents.values()]
 
     def font(self, font: pikepdf.Object | None) -> GlyphFont:
         """Return the decoder of a font."""
@@ -252,7 +268,7 @@ class ContentReader:
 
 def _inherited(page: pikepdf.Object, key: Name) -> pikepdf.Object | None:
     node, steps = page, 0
-    while Name.Parent in node and steps < 64:
+    while Name.Parent in node and steps < _MAX_PARENTS:
         node, steps = node.Parent, steps + 1
         if key in node:
             return node[key]
@@ -277,7 +293,11 @@ class _Walk:
         self._active.pop()
 
     def descend(
-        self, stream: Any, parent: Content, state: _State, depth: int  # noqa: ANN401
+        self,
+        stream: Any,  # noqa: ANN401 - PDF values
+        parent: Content,
+        state: _State,
+        depth: int,
     ) -> None:
         """Walk a form XObject, pattern or group with its own matrix applied first."""
         if not isinstance(stream, pikepdf.Stream):
@@ -315,12 +335,12 @@ class _Run:
         self._depth = depth
         self._stack: list[_State] = []
         self._tm = self._line = IDENTITY
-        self._path: list[Point] = []
-        self._path_start = 0
+        self._paths: list[Drawing] = []
         self._at = 0
 
     def all(self) -> None:
-        for self._at, instruction in enumerate(self._content.instructions):
+        for at, instruction in enumerate(self._content.instructions):
+            self._at = at
             if isinstance(instruction, pikepdf.ContentStreamInlineImage):
                 self._place_picture(None, None)
                 continue
@@ -383,29 +403,32 @@ class _Run:
 
     # paths
 
+    def _path_move(self, operands: list[Any]) -> None:
+        x, y = apply(self._state.ctm, float(operands[0]), float(operands[1]))
+        self._paths.append(Drawing((x, y, x, y), self._content, self._at, self._at))
+
     def _path_points(self, operands: list[Any]) -> None:
-        if not self._path:
-            self._path_start = self._at
+        if not self._paths:
+            return
         numbers = [float(value) for value in operands]
+        path = self._paths[-1]
+        path.last = self._at
         for x, y in zip(numbers[::2], numbers[1::2], strict=False):
-            self._path.append(apply(self._state.ctm, x, y))
+            px, py = apply(self._state.ctm, x, y)
+            left, bottom, right, top = path.box
+            path.box = (min(left, px), min(bottom, py), max(right, px), max(top, py))
 
     def _rectangle(self, operands: list[Any]) -> None:
         x, y, width, height = (float(value) for value in operands)
-        self._path_points([x, y])
+        self._path_move([x, y])
         self._path_points([x + width, y + height, x + width, y, x, y + height])
 
     def _paint_path(self, _: list[Any]) -> None:
-        if self._path:
-            xs, ys = [p[0] for p in self._path], [p[1] for p in self._path]
-            box = (min(xs), min(ys), max(xs), max(ys))
-            self._walk.unit.drawings.append(
-                Drawing(box, self._content, self._path_start, self._at)
-            )
-        self._path = []
+        self._walk.unit.drawings.extend(self._paths)
+        self._paths = []
 
     def _end_path(self, _: list[Any]) -> None:
-        self._path = []
+        self._paths = []
 
     # text state
 
@@ -463,9 +486,9 @@ class _Run:
                 self._advance(-float(entry) / 1000 * self._state.size)
 
     def _show_on_next_line(self, operands: list[Any]) -> None:
-        if len(operands) == 3:
-            self._state.word_space = float(operands[0])
-            self._state.char_space = float(operands[1])
+        spacing = operands[:-1]
+        if spacing:
+            self._state.word_space, self._state.char_space = map(float, spacing)
         self._next_line([])
         self._show(operands)
 
@@ -506,7 +529,7 @@ def _matrix_of(values: Any) -> Matrix:  # noqa: ANN401 - PDF values
     if values is None:
         return IDENTITY
     numbers = [float(value) for value in values]
-    if len(numbers) != 6:
+    if len(numbers) != _MATRIX_NUMBERS:
         raise ValueError("a matrix has six numbers")
     return (numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
 
@@ -522,11 +545,12 @@ _HANDLERS: Mapping[str, _Handler] = {
     "scn": _Run._paint_with,
     "SCN": _Run._paint_with,
     "Do": _Run._do,
-    "m": _Run._path_points,
+    "m": _Run._path_move,
     "l": _Run._path_points,
     "c": _Run._path_points,
     "v": _Run._path_points,
     "y": _Run._path_points,
+    "h": _Run._path_points,
     "re": _Run._rectangle,
     **dict.fromkeys(("f", "F", "f*", "S", "s", "B", "B*", "b", "b*"), _Run._paint_path),
     "n": _Run._end_path,
@@ -549,10 +573,25 @@ _HANDLERS: Mapping[str, _Handler] = {
 }
 
 
-def all_form_streams(pdf: pikepdf.Pdf) -> Iterator[pikepdf.Stream]:
+def all_form_streams(pdf: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
     """Yield every stream of a document that holds drawing operators, used or not."""
+    for page in pdf.pages:
+        for annotation in page.obj.get(Name.Annots, ()):
+            if isinstance(annotation, pikepdf.Dictionary):
+                yield from _appearances(annotation.get(Name.AP))
     for candidate in pdf.objects:
         if isinstance(candidate, pikepdf.Stream) and (
             candidate.get(Name.Subtype) == Name.Form or candidate.get(Name.PatternType) == 1
         ):
             yield candidate
+
+
+def _appearances(looks: pikepdf.Object | None) -> Iterator[pikepdf.Object]:
+    """Yield the streams of an appearance dictionary: N, R and D, each alone or by state."""
+    if not isinstance(looks, pikepdf.Dictionary):
+        return
+    for look in looks.values():
+        if isinstance(look, pikepdf.Stream):
+            yield look
+        elif isinstance(look, pikepdf.Dictionary):
+            yield from (state for state in look.values() if isinstance(state, pikepdf.Stream))

@@ -19,7 +19,7 @@ from typing import Any
 
 from local.sandbox.nutrient.reading import Block, ReadPage, ReadWord
 
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 #: What invoices print for a word of a field name. The first entry that is on the page wins.
 _TRADE_WORDS: Mapping[str, tuple[str, ...]] = {
@@ -35,6 +35,9 @@ _TRADE_WORDS: Mapping[str, tuple[str, ...]] = {
 _KIND_WORDS = frozenset({"number", "name", "amount", "date", "no", "id", "value", "text"})
 _FILLER = frozenset({"number", "no", "nr", "num", "id", "due", "is", "of", "the"})
 _FUZZY = 0.8
+_FUZZY_MINIMUM = 5  # shorter labels resemble too many words
+_MOST_AMOUNTS = 2  # unit price and line total
+_LEAST_CELLS = 2  # a description and a quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,7 @@ def _says(window: Sequence[ReadWord], wanted: Sequence[str], *, fuzzy: bool) -> 
     if not fuzzy:
         return texts == list(wanted)
     read, label = " ".join(texts), " ".join(wanted)
-    return len(label) >= 5 and SequenceMatcher(None, read, label).ratio() >= _FUZZY
+    return len(label) >= _FUZZY_MINIMUM and SequenceMatcher(None, read, label).ratio() >= _FUZZY
 
 
 def _plain(text: str) -> str:
@@ -178,7 +181,7 @@ def _value_at(anchor: _Anchor, form: str, blocks: Sequence[Block]) -> Found | No
     if found is not None:
         return _with_anchor(found, anchor, (anchor.block,))
     below = _below(anchor, blocks)
-    if below is None or form == "name" and _looks_like_label(below[1]):
+    if below is None or (form == "name" and _looks_like_label(below[1])):
         return None
     found = _read_value(form, below[1])
     if found is None:
@@ -271,7 +274,7 @@ def _name(words: Sequence[ReadWord]) -> tuple[str, tuple[ReadWord, ...]] | None:
     for word in words:
         if kept and _ends_name(kept[-1], word):
             break
-        if re.fullmatch(r"[-–—|:#]+", word.text):
+        if re.fullmatch(r"[-\u2013\u2014|:#]+", word.text):
             if kept:
                 break
             continue
@@ -347,11 +350,11 @@ def _rows(spec: Mapping[str, Any], blocks: Sequence[Block]) -> Iterator[FieldRes
 def _row(block: Block) -> _Row | None:
     words = list(block.words)
     amounts: list[ReadWord] = []
-    while words and len(amounts) < 2 and re.search(r"\d[.,]\d\d\W*$", words[-1].text):
+    while words and len(amounts) < _MOST_AMOUNTS and re.search(r"\d[.,]\d\d\W*$", words[-1].text):
         if amount(words[-1].text) is None:
             return None
         amounts.insert(0, words.pop())
-    if len(words) < 2 or not amounts or not re.fullmatch(r"\d{1,6}", words[-1].text):
+    if len(words) < _LEAST_CELLS or not amounts or not re.fullmatch(r"\d{1,6}", words[-1].text):
         return None
     quantity = words.pop()
     first = _plain(words[0].text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -29,6 +30,10 @@ from pdfminer.psparser import LIT
 _MAX_DEPTH = 8
 _MAX_FONT_FILE = 8_000_000
 _DEFAULT_WIDTH = 0.5
+_SPACE = 0x20
+_NOT_NEEDED = ("/Parent", "/CharProcs", "/Resources", "/FontFile3")
+_PLAUSIBLE_ASCENT = (0.2, 2.0)
+_PLAUSIBLE_DESCENT = (-1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class GlyphFont:
         """Split a shown string into codes; every byte belongs to exactly one of them."""
         for start, end, cid in self._codes(shown):
             text, alt, width = self._known.get(cid) or self._learn(cid)
-            space = end - start == 1 and shown[start] == 0x20
+            space = end - start == 1 and shown[start] == _SPACE
             yield Code(start, end, text, alt, width, space)
 
     def _learn(self, cid: int) -> tuple[str, str, float]:
@@ -89,7 +94,7 @@ class GlyphFont:
 
     def _text(self, cid: int) -> str:
         if self.font is None:
-            return chr(cid) if cid < 0x110000 else ""
+            return chr(cid) if cid <= sys.maxunicode else ""
         try:
             return str(self.font.to_unichr(cid))
         except (PDFUnicodeNotDefined, KeyError, ValueError, TypeError):
@@ -159,8 +164,10 @@ class FontCache:
 def _glyph_font(font: PDFFont, spec: dict[str, Any]) -> GlyphFont:
     ascent, descent = font.get_ascent(), font.get_descent()
     made = GlyphFont(font)
-    if 0.2 < ascent < 2 and -1 < descent <= 0:
-        made.ascent, made.descent = ascent, descent
+    if _PLAUSIBLE_ASCENT[0] < ascent < _PLAUSIBLE_ASCENT[1]:
+        made.ascent = ascent
+    if _PLAUSIBLE_DESCENT[0] < descent < _PLAUSIBLE_DESCENT[1]:
+        made.descent = descent
     if isinstance(font, PDFSimpleFont):
         made.drawn = font.cid2unicode if font.unicode_map else None
     if isinstance(font, PDFCIDFont):
@@ -198,17 +205,21 @@ def _plain(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - PDF values of e
     """Turn a pikepdf object into the values that pdfminer's fonts are made from."""
     if depth > _MAX_DEPTH:
         return None
+    if isinstance(value, pikepdf.Stream):
+        return _plain_stream(value, depth)
+    if isinstance(value, pikepdf.Dictionary):
+        return {
+            key[1:]: _plain(inner, depth + 1)
+            for key, inner in value.items()
+            if key not in _NOT_NEEDED
+        }
+    if isinstance(value, pikepdf.Array):
+        return [_plain(inner, depth + 1) for inner in value]
+    return _plain_scalar(value)
+
+
+def _plain_scalar(value: Any) -> Any:  # noqa: ANN401 - PDF values of every type
     match value:
-        case pikepdf.Stream():
-            return _plain_stream(value, depth)
-        case pikepdf.Dictionary():
-            return {
-                key[1:]: _plain(inner, depth + 1)
-                for key, inner in value.items()
-                if key not in ("/Parent", "/CharProcs", "/Resources", "/FontFile3")
-            }
-        case pikepdf.Array():
-            return [_plain(inner, depth + 1) for inner in value]
         case pikepdf.Name():
             return LIT(str(value)[1:])
         case pikepdf.String():

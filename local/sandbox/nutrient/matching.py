@@ -13,12 +13,20 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from local.sandbox.nutrient.content import Glyph, Unit
 
 #: Below this many letters and digits a squashed value is too common to search for.
 SQUASH_MINIMUM = 6
+_ENOUGH = 4  # gaps; fewer say nothing about what is usual on a line
+
+# All in ems of the glyph before.
+_SAME_LINE = 0.4
+_FURTHEST_BACK = -0.6
+_FURTHEST_ON = 30.0
+_SAME_DIRECTION = 0.99  # cosine
 _IGNORED = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f"))
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 
@@ -111,40 +119,50 @@ def read(glyphs: Sequence[Glyph], text_of: Callable[[Glyph], str] = _own_text) -
 
 
 def _separators(glyphs: Sequence[Glyph]) -> list[str]:
-    """Return what stands before each glyph: nothing, a space, or a line feed.
-
-    A space needs a gap of a fifth of an em, and more than the usual gap of its line: letter-spaced
-    text has a gap after every letter.
-    """
-    gaps: list[float | None] = [None] + [_gap(a, b) for a, b in zip(glyphs, glyphs[1:], strict=False)]
+    """Return what stands before each glyph: nothing, a space, or a line feed."""
     out: list[str] = []
-    usual = 0.0
-    for index, gap in enumerate(gaps):
-        if gap is None:
-            out.append("\n" if index else "")
-            usual = _usual_gap(gaps, index)
-        else:
-            out.append(" " if gap > max(0.2, 1.6 * usual) else "")
+    line: list[Glyph] = []
+    for glyph in glyphs:
+        if line and _gap(line[-1], glyph) is None:
+            out.extend(_line_separators(line))
+            line = []
+        line.append(glyph)
+    if line:
+        out.extend(_line_separators(line))
+        out[0] = ""
     return out
 
 
-def _usual_gap(gaps: Sequence[float | None], start: int) -> float:
-    line: list[float] = []
-    for index in range(start + 1, len(gaps)):
-        gap = gaps[index]
-        if gap is None:
-            break
-        line.append(gap)
-    return max(0.0, median(line)) if len(line) >= 4 else 0.0
+def _line_separators(line: Sequence[Glyph]) -> list[str]:
+    """Return a line feed, then a space for every gap wider than its line explains.
+
+    A space needs a gap of a fifth of an em, and more than the usual gap of its line: letter-spaced
+    text has a gap after every letter. Letters set at one pitch, as on a grid, are parted only
+    where the pitch is.
+    """
+    gaps = [_gap(a, b) or 0.0 for a, b in pairwise(line)]
+    pitches = [_offset(a, b.origin)[0] for a, b in pairwise(line)]
+    if len(gaps) >= _ENOUGH and _is_grid(pitches):
+        limit, measured = 1.5 * median(pitches), pitches
+    else:
+        usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
+        limit, measured = max(0.2, 1.6 * usual), gaps
+    return ["\n", *(" " if value > limit else "" for value in measured)]
+
+
+def _is_grid(pitches: Sequence[float]) -> bool:
+    usual = median(pitches)
+    even = sum(1 for pitch in pitches if abs(pitch - usual) <= 0.02 * abs(usual))
+    return usual > 0 and even >= 0.8 * len(pitches)
 
 
 def _gap(last: Glyph, following: Glyph) -> float | None:
     """Return the gap between two glyphs in ems, None when they are not on one line."""
     along, across = _offset(last, following.origin)
-    if abs(across) > 0.4 or _turned(last, following):
+    if abs(across) > _SAME_LINE or _turned(last, following):
         return None
     gap = along - last.gap_free * _stretch(last)
-    return None if gap < -0.6 or gap > 30 else gap
+    return None if not _FURTHEST_BACK <= gap <= _FURTHEST_ON else gap
 
 
 def _stretch(glyph: Glyph) -> float:
@@ -161,7 +179,7 @@ def _axis(glyph: Glyph) -> tuple[float, float]:
 
 def _turned(last: Glyph, following: Glyph) -> bool:
     (ax, ay), (bx, by) = _axis(last), _axis(following)
-    return ax * bx + ay * by < 0.99
+    return ax * bx + ay * by < _SAME_DIRECTION
 
 
 def _offset(glyph: Glyph, point: tuple[float, float]) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from local.sandbox.nutrient.switches import HONEST, Switches
 
 MODES = ("text", "structure", "understand", "agentic")
 FORMATS = ("spatial", "markdown")
+_TITLE_HEIGHT = 1.3  # times the next tallest line
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,10 @@ def _spatial(pages: Sequence[ReadPage], request: ParseRequest) -> dict[str, Any]
 
 def _title(page: ReadPage) -> Block | None:
     """Return the tallest line when it is clearly taller than the others."""
+    if not page.blocks:
+        return None
     heights = sorted((max(w.height for w in block.words), block.block_id) for block in page.blocks)
-    if len(heights) < 2 or heights[-1][0] < 1.3 * heights[-2][0]:
+    if len(heights) == 1 or heights[-1][0] < _TITLE_HEIGHT * heights[-2][0]:
         return None
     return next(block for block in page.blocks if block.block_id == heights[-1][1])
 

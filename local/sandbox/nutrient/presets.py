@@ -17,7 +17,9 @@ PRESETS: dict[str, str | None] = {
     ),
     "international-phone-number": r"(?<![\w])\+(?:[ .-]?\(?\d\)?){8,15}(?!\d)",
     "social-security-number": r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])",
-    "credit-card-number": r"(?<!\d)(?:\d{4}[ -]?){3}\d{4}(?!\d)|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)",
+    "credit-card-number": (
+        r"(?<!\d)(?:\d{4}[ -]?){3}\d{4}(?!\d)|(?<!\d)3[47]\d{2}[ -]?\d{6}[ -]?\d{5}(?!\d)"
+    ),
     "date": (
         r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b|"
         r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.? \d{1,2},? \d{4}\b"

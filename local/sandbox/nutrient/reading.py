@@ -6,24 +6,20 @@ rotation applied).
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
 import pypdfium2
-import pypdfium2.raw as pdfium_c
 
-from local.sandbox.nutrient.errors import TooLargeError, UnsupportedFileError
+from local.sandbox.nutrient import pdfium
 from local.sandbox.nutrient.ocr import read_words
 
-MAX_PAGES = 400
 MAX_OCR_PAGES = 40
-MAX_CHARS_PER_PAGE = 200_000
 OCR_DPI = 200
 
 _POINTS_PER_INCH = 72.0
+_SAME_BASELINE = 1.5  # points
 _UPRIGHT = 0.002  # radians; anything more is read as pixels, like the vendor's engine does
 _MAX_PICTURE_PIXELS = 40_000_000
 _DEVICE = 100  # pdfium answers whole device units; this many per point keep two decimals
@@ -112,26 +108,6 @@ class ReadingPlan:
     dpi: int = OCR_DPI
 
 
-def open_pdf(pdf: bytes) -> pypdfium2.PdfDocument:
-    """Open a PDF.
-
-    Raises:
-        UnsupportedFileError: pdfium cannot open it (not a PDF, broken, password).
-        TooLargeError: More than `MAX_PAGES` pages.
-    """
-    try:
-        document = pypdfium2.PdfDocument(pdf)
-    except pypdfium2.PdfiumError as error:
-        raise UnsupportedFileError("the file cannot be opened as a PDF", path="file") from error
-    if len(document) == 0:
-        document.close()
-        raise UnsupportedFileError("the PDF has no pages", path="file")
-    if len(document) > MAX_PAGES:
-        document.close()
-        raise TooLargeError(f"the PDF has more than {MAX_PAGES} pages", path="file")
-    return document
-
-
 def read_pages(pdf: bytes, plan: ReadingPlan) -> tuple[ReadPage, ...]:
     """Read every page into lines of words.
 
@@ -139,7 +115,7 @@ def read_pages(pdf: bytes, plan: ReadingPlan) -> tuple[ReadPage, ...]:
         UnsupportedFileError: The file is not a PDF that opens.
         TooLargeError: Too many pages.
     """
-    with closing(open_pdf(pdf)) as document:
+    with pdfium.opened(pdf) as document:
         pages: list[ReadPage] = []
         first_block, ocr_left = 0, MAX_OCR_PAGES
         for index in range(len(document)):
@@ -164,7 +140,7 @@ def _read_page(
 def _page_words(
     document: pypdfium2.PdfDocument, index: int, plan: ReadingPlan, *, allow_ocr: bool
 ) -> tuple[list[ReadWord], bool]:
-    with closing(document[index]) as page:
+    with pdfium.page_of(document, index) as page:
         words, tilted = _text_layer(page)
         wanted = plan.ocr != "never" and not words
         wanted = wanted or (plan.ocr == "missing" and tilted)
@@ -219,7 +195,7 @@ def _text_layer(page: pypdfium2.PdfPage) -> tuple[list[ReadWord], bool]:
     """Return the upright words of the text layer, and whether tilted text was left out."""
     words: list[ReadWord] = []
     tilted = False
-    with closing(page.get_textpage()) as textpage:
+    with pdfium.text_of(page) as textpage:
         for chars in _char_runs(page, textpage):
             if chars[0].tilted:
                 tilted = True
@@ -235,21 +211,19 @@ def _word(chars: Sequence[_Char]) -> ReadWord:
     return ReadWord(text, left, top, right - left, bottom - top, chars[0].baseline, 1.0)
 
 
-def _char_runs(
-    page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage
-) -> Iterator[list[_Char]]:
+def _char_runs(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> Iterator[list[_Char]]:
     """Split the characters of a page into words at white space and at jumps."""
     place = _Placer(page)
     run: list[_Char] = []
-    for index in range(min(textpage.count_chars(), MAX_CHARS_PER_PAGE)):
-        text = _char_text(textpage, index)
+    for index in range(pdfium.char_count(textpage)):
+        text = pdfium.char_at(textpage, index)
         if not text.strip():
             if run:
                 yield run
             run = []
             continue
         char = place.char(textpage, index, text)
-        if run and (abs(char.baseline - run[-1].baseline) > 1.5 and not char.tilted):
+        if run and _jumps(run[-1], char):
             yield run
             run = []
         run.append(char)
@@ -257,11 +231,9 @@ def _char_runs(
         yield run
 
 
-def _char_text(textpage: pypdfium2.PdfTextPage, index: int) -> str:
-    code = pdfium_c.FPDFText_GetUnicode(textpage, index)
-    if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF or code in (0xFFFE, 0xFFFF):
-        return ""
-    return "-" if code == 2 else chr(code)  # pdfium reports a line-end hyphen as U+0002
+def _jumps(last: _Char, following: _Char) -> bool:
+    apart = abs(following.baseline - last.baseline)
+    return apart > _SAME_BASELINE and not following.tilted
 
 
 class _Placer:
@@ -274,42 +246,20 @@ class _Placer:
         self._height = round(page.get_height() * _DEVICE)
 
     def char(self, textpage: pypdfium2.PdfTextPage, index: int, text: str) -> _Char:
-        box = [ctypes.c_double() for _ in range(4)]  # left, right, bottom, top
-        pdfium_c.FPDFText_GetCharBox(textpage, index, *(ctypes.byref(edge) for edge in box))
-        origin = [ctypes.c_double(), ctypes.c_double()]
-        pdfium_c.FPDFText_GetCharOrigin(textpage, index, *(ctypes.byref(axis) for axis in origin))
-        left, right, bottom, top = (edge.value for edge in box)
-        corner_a, corner_b = self._point(left, top), self._point(right, bottom)
-        angle = pdfium_c.FPDFText_GetCharAngle(textpage, index)
-        return _Char(
-            text,
-            min(corner_a[0], corner_b[0]),
-            min(corner_a[1], corner_b[1]),
-            max(corner_a[0], corner_b[0]),
-            max(corner_a[1], corner_b[1]),
-            self._point(origin[0].value, origin[1].value)[1],
-            tilted=self._is_tilted(angle),
-        )
+        left, bottom, right, top = pdfium.char_box(textpage, index)
+        corners = self._point((left, top)), self._point((right, bottom))
+        (ax, ay), (bx, by) = corners
+        baseline = self._point(pdfium.char_origin(textpage, index))[1]
+        tilted = self._is_tilted(pdfium.char_angle(textpage, index))
+        return _Char(text, min(ax, bx), min(ay, by), max(ax, bx), max(ay, by), baseline, tilted)
 
     def _is_tilted(self, angle: float) -> bool:
         turns = (angle - self._upright, angle + self._upright)
         return min(abs(math.remainder(turn, math.tau)) for turn in turns) > _UPRIGHT
 
-    def _point(self, x: float, y: float) -> tuple[float, float]:
-        device_x, device_y = ctypes.c_int(), ctypes.c_int()
-        pdfium_c.FPDF_PageToDevice(
-            self._page,
-            0,
-            0,
-            self._width,
-            self._height,
-            0,
-            x,
-            y,
-            ctypes.byref(device_x),
-            ctypes.byref(device_y),
-        )
-        return device_x.value / _DEVICE, device_y.value / _DEVICE
+    def _point(self, point: pdfium.Point) -> pdfium.Point:
+        x, y = pdfium.to_device(self._page, self._width, self._height, point)
+        return x / _DEVICE, y / _DEVICE
 
 
 def _lines(words: Sequence[ReadWord]) -> list[tuple[ReadWord, ...]]:

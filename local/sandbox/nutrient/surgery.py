@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -21,31 +22,67 @@ Box = tuple[float, float, float, float]
 _Cuts = dict[int, list[tuple[int, int, float]]]
 
 
-def cut_glyphs(glyphs: Iterable[Glyph]) -> None:
-    """Remove glyphs from the instructions of their contents; a glyph may come more than once."""
-    by_content: dict[int, tuple[Content, dict[int, _Cuts]]] = {}
-    seen: set[tuple[int, int, int, int]] = set()
-    for glyph in glyphs:
-        place = (id(glyph.content), glyph.operator, glyph.item, glyph.start)
-        if place in seen:
-            continue
-        seen.add(place)
-        _, operators = by_content.setdefault(id(glyph.content), (glyph.content, {}))
-        items = operators.setdefault(glyph.operator, defaultdict(list))
+@dataclass(slots=True)
+class Edits:
+    """What shall change in one content, by operator index of its parsed form.
+
+    Attributes:
+        content: The content.
+        cuts: Byte ranges to remove from shown strings, with the pen movement that replaces them.
+        dropped: Operators to leave out.
+        drawn_instead: XObject names to draw in place of an image operator.
+    """
+
+    content: Content
+    cuts: dict[int, _Cuts] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+    drawn_instead: dict[int, str] = field(default_factory=dict)
+
+    def cut(self, glyph: Glyph) -> None:
+        """Mark one glyph for removal."""
+        items = self.cuts.setdefault(glyph.operator, defaultdict(list))
         items[glyph.item].append((glyph.start, glyph.end, glyph.adjustment))
-    for content, operators in by_content.values():
-        _rewrite(content, operators)
+
+    def make(self) -> None:
+        """Rewrite the content's instructions."""
+        rewritten: list[Any] = []
+        for index, instruction in enumerate(self.content.instructions):
+            if index in self.dropped:
+                continue
+            if index in self.cuts:
+                rewritten.extend(_without(instruction, self.cuts[index]))
+            elif index in self.drawn_instead:
+                name = Name(self.drawn_instead[index])
+                rewritten.append(ContentStreamInstruction([name], Operator("Do")))
+            else:
+                rewritten.append(instruction)
+        self.content.instructions = rewritten
+        self.content.edited = True
 
 
-def _rewrite(content: Content, operators: dict[int, _Cuts]) -> None:
-    rewritten: list[Any] = []
-    for index, instruction in enumerate(content.instructions):
-        if index in operators:
-            rewritten.extend(_without(instruction, operators[index]))
-        else:
-            rewritten.append(instruction)
-    content.instructions = rewritten
-    content.edited = True
+class EditBook:
+    """The edits of a whole document, one set for each content."""
+
+    def __init__(self) -> None:
+        self._edits: dict[int, Edits] = {}
+
+    def of(self, content: Content) -> Edits:
+        """Return the edits of one content."""
+        return self._edits.setdefault(id(content), Edits(content))
+
+    def cut(self, glyphs: Iterable[Glyph]) -> None:
+        """Mark glyphs for removal; a form drawn twice shows the same code as two glyphs."""
+        seen: set[tuple[int, int, int, int]] = set()
+        for glyph in glyphs:
+            place = (id(glyph.content), glyph.operator, glyph.item, glyph.start)
+            if place not in seen:
+                seen.add(place)
+                self.of(glyph.content).cut(glyph)
+
+    def make(self) -> None:
+        """Make all edits."""
+        for edits in self._edits.values():
+            edits.make()
 
 
 def _without(instruction: Any, cuts: _Cuts) -> list[Any]:  # noqa: ANN401 - pikepdf instruction
@@ -112,7 +149,9 @@ def store(pdf: pikepdf.Pdf, content: Content, appended: bytes = b"") -> None:
         content.holder.write(body)
         return
     closing = b" Q" * (content.open_states + 1)
-    content.holder[Name.Contents] = pdf.make_stream(b"q\n" + body + b"\n" + closing + b"\n" + appended)
+    content.holder[Name.Contents] = pdf.make_stream(
+        b"q\n" + body + b"\n" + closing + b"\n" + appended
+    )
 
 
 def quads(glyphs: Sequence[Glyph]) -> list[tuple[Point, ...]]:
@@ -169,6 +208,26 @@ def bounds(shape: Sequence[Point]) -> Box:
 def overlaps(a: Box, b: Box) -> bool:
     """Return True when two boxes share area."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def within(inner: Box, outer: Box, slack: float = 1.0) -> bool:
+    """Return True when a box lies inside another, give or take `slack` points."""
+    return (
+        inner[0] >= outer[0] - slack
+        and inner[1] >= outer[1] - slack
+        and inner[2] <= outer[2] + slack
+        and inner[3] <= outer[3] + slack
+    )
+
+
+def covers(shape: Sequence[Point], point: Point) -> bool:
+    """Return True when a point lies in a convex polygon."""
+    x, y = point
+    turns = [
+        (bx - ax) * (y - ay) - (by - ay) * (x - ax)
+        for (ax, ay), (bx, by) in zip(shape, [*shape[1:], shape[0]], strict=True)
+    ]
+    return all(turn >= 0 for turn in turns) or all(turn <= 0 for turn in turns)
 
 
 def picture_bounds(picture: Picture) -> Box:

@@ -46,7 +46,7 @@ class Switches(BaseModel):
     html_200: bool = False
     out_of_credits: bool = False
     remaining_credits: float | None = Field(default=None, ge=0)
-    fail_status: int = Field(default=503, ge=400, le=599)
+    fail_status: Literal[408, 429, 500, 502, 503, 504] = 503
     fail_times: int = Field(default=0, ge=0)
     slow_seconds: float = Field(default=0.0, ge=0.0, le=600.0)
 

@@ -141,6 +141,7 @@ def render_with_xhtml2pdf(html: str, setup: PageSetup) -> bytes:
         f"<style>{page}{_style()}</style>{html}",
         pdf,
         raise_exception=False,
+        capacity=-1,  # in memory: its temporary files are left open
         resource_policy=ResourceAccessPolicy(allow_remote=False, base_dir=None),
     )
     if outcome.err:

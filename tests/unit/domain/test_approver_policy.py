@@ -14,8 +14,12 @@ from no_undo.domain.approver_policy import (
     still_eligible,
 )
 from no_undo.domain.errors import InvalidRequestError, RefusedError
+from no_undo.domain.recipients import Recipient
 
-RECIPIENTS = ("alice@example.com", "bob@example.com")
+RECIPIENTS = (
+    Recipient("Alice", "alice@example.com", 1),
+    Recipient("Bob", "bob@example.com", 2),
+)
 CALLER = "role/back-office"
 
 
@@ -30,7 +34,9 @@ def tenant(**changes: object) -> dict[str, Any]:
 
 
 def policy(**changes: object) -> ApproverPolicy:
-    return policy_for({"tenants": {"acme": tenant(**changes)}}, "acme")
+    read = policy_for({"tenants": {"acme": tenant(**changes)}}, "acme")
+    assert read is not None
+    return read
 
 
 def choose(
@@ -38,7 +44,7 @@ def choose(
     *requested: str,
     quorum: int | None = None,
     caller: str = CALLER,
-    recipients: tuple[str, ...] = RECIPIENTS,
+    recipients: tuple[Recipient, ...] = RECIPIENTS,
 ) -> ApproverChoice:
     return choose_approvers(
         subject, caller=caller, requested=requested, quorum=quorum, recipients=recipients
@@ -65,9 +71,17 @@ def test_a_small_policy_has_careful_defaults() -> None:
     )
 
 
-@pytest.mark.parametrize("document", [None, [], {}, {"tenants": []}, {"tenants": {}}])
-def test_without_a_policy_for_the_tenant_nothing_may_be_asked_for(document: object) -> None:
-    with pytest.raises(RefusedError):
+def test_without_a_policy_for_the_tenant_nothing_may_be_asked_for() -> None:
+    absent = policy_for({"tenants": {"other": tenant()}}, "acme")
+
+    assert absent is None
+    with pytest.raises(RefusedError, match="no approver policy"):
+        choose_approvers(absent, caller=CALLER, requested=(), quorum=None, recipients=RECIPIENTS)
+
+
+@pytest.mark.parametrize("document", [None, [], {"tenants": []}, {"tenant": {}}])
+def test_a_document_of_another_shape_is_refused(document: object) -> None:
+    with pytest.raises(RefusedError, match="cannot be used"):
         policy_for(document, "acme")
 
 
@@ -162,7 +176,7 @@ def test_the_requester_is_left_out_of_the_default_approvers() -> None:
 
 def test_a_recipient_approves_only_if_the_policy_says_so() -> None:
     eligible = ["dora@example.com", "@approvers.example"]
-    signer = ("dora+sign@example.com",)
+    signer = (Recipient("Dora", "dora+sign@example.com", 1),)
     strict = policy(eligible=eligible)
     lenient = policy(eligible=eligible, recipients_may_approve=True)
 
@@ -183,7 +197,7 @@ def test_one_person_twice_is_no_quorum(second: str) -> None:
 def test_a_caller_without_an_address_may_submit_but_not_name_approvers() -> None:
     subject = policy()
 
-    assert choose(subject, caller="role/agent").requester is None
+    assert choose(subject, caller="role/agent").requester == ""
     with pytest.raises(InvalidRequestError) as refusal:
         choose(subject, "dora@example.com", caller="role/agent")
     assert refusal.value.field == "approvers"

@@ -13,11 +13,14 @@ from typing import Any, Protocol
 from no_undo.domain.approval import ApprovalLink
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.audit_chain import AuditEvent, AuditRecord
+from no_undo.domain.card import Card, FormState
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.envelope import ActivityHistory, Envelope, SendAnswer, SignedDocument
 from no_undo.domain.fence import Fence
+from no_undo.domain.invoice import Invoice
 from no_undo.domain.ledger import Attempt, LedgerEntry, Pause, Prepared
 from no_undo.domain.mail import MailMessage
+from no_undo.domain.notices import ApprovalNotice, RequesterNotice, Result
 from no_undo.domain.plan import FollowUp, Plan
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.reconciliation import LookUpAnswer
@@ -334,6 +337,10 @@ class SignatureValidator(Protocol):
         """Return one line per problem; empty means every signature is intact and valid."""
         ...
 
+    def same_content(self, approved: bytes, signed: bytes) -> tuple[str, ...]:
+        """Return one line per difference between what was approved and what was signed (P7)."""
+        ...
+
 
 class DocumentAssembler(Protocol):
     """Makes an uploaded PDF ready for signing."""
@@ -505,6 +512,44 @@ class PolicySource(Protocol):
 
     def policy(self, tenant: str) -> ApproverPolicy | None:
         """Return the tenant's policy, or None when it has none."""
+        ...
+
+
+class HtmlPage(Protocol):
+    """One rendered page."""
+
+    @property
+    def html(self) -> str:
+        """The whole document."""
+        ...
+
+    @property
+    def style_source(self) -> str:
+        """CSP source of its one inline stylesheet."""
+        ...
+
+
+class Pages(Protocol):
+    """Renders pages, mails and the documents that are made from data."""
+
+    def approval_page(self, card: Card, form: FormState | None = None) -> HtmlPage:
+        """Render the card with its form."""
+        ...
+
+    def result_page(self, result: Result) -> HtmlPage:
+        """Render what became of a click."""
+        ...
+
+    def approval_mail(self, notice: ApprovalNotice) -> MailMessage:
+        """Render the mail that asks one approver to decide."""
+        ...
+
+    def requester_mail(self, notice: RequesterNotice) -> MailMessage:
+        """Render a mail that tells the requester where a request stands."""
+        ...
+
+    def invoice_html(self, invoice: Invoice, recipients: Sequence[Recipient]) -> str:
+        """Render a freight invoice with one signature tag per recipient."""
         ...
 
 

@@ -26,6 +26,17 @@ def client_config(version: str) -> Config:
     )
 
 
+def documents_client_config(version: str) -> Config:
+    """Return the configuration of the S3 client: as `client_config`, and fit for signed URLs.
+
+    Uploads carry the SHA-256 that the store computes. A checksum of the SDK's own choice would end
+    up in signed URLs, where the caller could not know it.
+    """
+    return client_config(version).merge(
+        Config(signature_version="s3v4", request_checksum_calculation="when_required")
+    )
+
+
 def state_client_config(version: str) -> Config:
     """Return the configuration of the state store's client: the SDK itself repeats nothing.
 

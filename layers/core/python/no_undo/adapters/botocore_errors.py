@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
@@ -83,6 +83,11 @@ def is_answer_lost(error: Exception) -> bool:
     return not isinstance(error, NEVER_LEFT)
 
 
+def is_passing(error: Exception) -> bool:
+    """Return whether the same call may succeed a little later: not a 4xx, or throttled."""
+    return not error_code(error) or error_code(error) in THROTTLED or is_answer_lost(error)
+
+
 def translated(error: Exception, step: str, *, repeatable: bool) -> TransientError | InDoubtError:
     """Return our error for one of the SDK's.
 
@@ -98,7 +103,7 @@ def translated(error: Exception, step: str, *, repeatable: bool) -> TransientErr
 
 
 @contextmanager
-def repeatable(step: str) -> Iterator[None]:
+def repeatable(step: str) -> Generator[None]:
     """Translate what the SDK raises inside; the call inside may be repeated without harm.
 
     Raises:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any
 
-from no_undo.adapters.pdf_sandboxed import PdfSandbox, ReaderStoppedError, WorkerAnswer
+from no_undo.adapters.pdf_sandboxed import (
+    PdfSandbox,
+    ReaderStoppedError,
+    WorkerAnswer,
+    refuse_unusable,
+)
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.ports import PageText, PdfFacts, Word
-
-_HEADER_WINDOW: Final = 1024  # ISO 32000-1, implementation note 13: readers look this far
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class PdfiumDocumentInspector:
         sandbox: Runs the child process and holds the limits.
     """
 
-    sandbox: PdfSandbox = PdfSandbox()
+    sandbox: PdfSandbox = field(default_factory=PdfSandbox)
 
     def inspect(self, document: bytes) -> PdfFacts:
         """Open a PDF and say what it is.
@@ -89,26 +92,6 @@ class PdfiumDocumentInspector:
                 f"The document was refused: it cannot be opened safely; {error}.",
                 field="document",
             ) from error
-
-
-def refuse_unusable(document: bytes, *, max_bytes: int) -> None:
-    """Refuse what needs no PDF library to refuse.
-
-    Raises:
-        InvalidRequestError: Empty, larger than `max_bytes`, or without a PDF header.
-    """
-    if not document:
-        raise InvalidRequestError("The document was refused: it is empty.", field="document")
-    if len(document) > max_bytes:
-        raise InvalidRequestError(
-            f"The document was refused: it has {len(document)} bytes; "
-            f"at most {max_bytes} are accepted.",
-            field="document",
-        )
-    if b"%PDF-" not in document[:_HEADER_WINDOW]:
-        raise InvalidRequestError(
-            "The document was refused: it is not a PDF (no %PDF- header).", field="document"
-        )
 
 
 def _facts(answer: dict[str, Any]) -> PdfFacts:

@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from enum import Enum
-from functools import cache
+from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
@@ -32,6 +31,18 @@ from no_undo.ports import Row
 
 R = TypeVar("R", Request, Plan, LedgerEntry, Fence, ApprovalLink, Pause)
 
+_Loose = (
+    datetime
+    | StrEnum
+    | str
+    | int
+    | None
+    | Mapping[str, "_Loose"]
+    | list["_Loose"]
+    | tuple["_Loose", ...]
+)
+_Stored = str | int | None | Mapping[str, "_Stored"] | list["_Stored"]
+
 Item = dict[str, Any]
 """Attribute name to typed value, for example `{"revision": {"N": "1"}}`."""
 
@@ -41,6 +52,10 @@ PAUSE_KEY: Final = "#pause"
 DUE_PARTITION: Final = "DUE"
 OPEN_PARTITION: Final = "OPEN"
 
+_CODECS: Final[Mapping[type[Row], TypeAdapter[Any]]] = {
+    row_type: TypeAdapter(row_type)
+    for row_type in (Request, Plan, LedgerEntry, Fence, ApprovalLink, Pause)
+}
 _TO_ITEM: Final = TypeSerializer()
 _FROM_ITEM: Final = TypeDeserializer()
 
@@ -104,8 +119,18 @@ def key_of(row: Row) -> str:
 
 def to_item(row: Row, place: Place) -> Item:
     """Return the item of a row as it is to be stored: with its key and its index attributes."""
-    fields = typed(_adapter(type(row)).dump_python(row))
-    return {**fields, **place.item_key(), **typed(_index_attributes(row))}
+    fields = _CODECS[type(row)].dump_python(row)
+    return {**typed({**fields, **_index_attributes(row)}), **place.item_key()}
+
+
+def schedule_of(row: Request | Plan) -> dict[str, Any]:
+    """Return the attributes that put a row into its index, None for those to leave out (rule 1)."""
+    match row:
+        case Plan(due_kind=kind, due_at=at):
+            due = None if kind is None or at is None else DUE_PARTITION
+            return {"due_kind": kind, "due_at": at, "due_partition": due}
+        case Request(check_at=at):
+            return {"check_at": at, "open_partition": None if at is None else OPEN_PARTITION}
 
 
 def from_item(row_type: type[R], item: Mapping[str, Any]) -> R:
@@ -115,7 +140,7 @@ def from_item(row_type: type[R], item: Mapping[str, Any]) -> R:
         TamperedError: The item does not have the shape of such a row; names the fields.
     """
     try:
-        row: R = _adapter(row_type).validate_python(plain(item))
+        row: R = _CODECS[row_type].validate_python(plain(item))
     except ValidationError as error:
         fields = sorted({".".join(map(str, one["loc"])) for one in error.errors()})
         raise TamperedError(
@@ -148,27 +173,21 @@ def caller_partition(tenant: str, caller: str) -> str:
     return canonical_bytes([tenant, caller]).decode("utf-8")
 
 
-@cache
-def _adapter(row_type: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(row_type)
-
-
 def _index_attributes(row: Row) -> dict[str, Any]:
     match row:
-        case Plan(due_kind=kind, due_at=at) if kind is not None and at is not None:
-            return {"due_partition": DUE_PARTITION}
+        case Plan():
+            return schedule_of(row)
         case Request():
-            due = {} if row.check_at is None else {"open_partition": OPEN_PARTITION}
-            return {"tenant_caller": caller_partition(row.tenant, row.caller), **due}
+            return {"tenant_caller": caller_partition(row.tenant, row.caller), **schedule_of(row)}
         case _:
             return {}
 
 
-def _storable(value: object) -> object:
+def _storable(value: _Loose) -> _Stored:
     match value:
         case datetime():
             return instant(value)
-        case Enum():
+        case StrEnum():
             return value.value
         case Mapping():
             return {key: _storable(one) for key, one in value.items() if one is not None}
@@ -178,11 +197,11 @@ def _storable(value: object) -> object:
             return value
 
 
-def _whole(value: object) -> object:
+def _whole(value: Decimal | _Stored) -> _Stored:
     match value:
         case Decimal():
             return int(value)
-        case dict():
+        case Mapping():
             return {key: _whole(one) for key, one in value.items()}
         case list():
             return [_whole(one) for one in value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -13,13 +14,16 @@ from no_undo.adapters.dynamodb_rows import (
     DUE_PARTITION,
     OPEN_PARTITION,
     PAUSE_KEY,
+    Place,
     R,
     TableNames,
     caller_partition,
     from_item,
     instant,
+    key_of,
     place_of,
     plain,
+    schedule_of,
     typed,
 )
 from no_undo.adapters.dynamodb_transactions import (
@@ -111,6 +115,21 @@ class DynamoDbStateStore:
         operations = operations_for(change.writes, self._tables)
         return self._writer.append(change.chain_id, change.event, operations)
 
+    def reschedule(self, row: Request | Plan) -> None:
+        """Store only when a row is looked at next; a row that moved on meanwhile is left alone.
+
+        Raises:
+            TransientError: Not stored this time.
+        """
+        place = place_of(type(row), key_of(row), self._tables)
+        update = _schedule_update(place, row)
+
+        def write() -> None:
+            with suppress(self._client.exceptions.ConditionalCheckFailedException):
+                self._client.update_item(**update)
+
+        self._backoff.repeat(write, "rescheduling a row")
+
     def due_plans(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of plans due at or before now, soonest first; a hint, may lag or repeat."""
         items = self._query(
@@ -181,7 +200,7 @@ class DynamoDbStateStore:
 
     def _row(self, row_type: type[R], key: str) -> R | None:
         place = place_of(row_type, key, self._tables)
-        answer = self._backoff.read(
+        answer = self._backoff.repeat(
             lambda: self._client.get_item(
                 TableName=place.table, Key=place.item_key(), ConsistentRead=True
             ),
@@ -193,13 +212,31 @@ class DynamoDbStateStore:
     def _query(self, **query: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - SDK parameters
         position: dict[str, Any] = {}
         while True:
-            page = self._backoff.read(
+            page = self._backoff.repeat(
                 partial(self._client.query, **query, **position), "reading an index or chain"
             )
             yield from page["Items"]
             if "LastEvaluatedKey" not in page:
                 return
             position = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+def _schedule_update(place: Place, row: Request | Plan) -> dict[str, Any]:
+    schedule = schedule_of(row)
+    kept = [name for name, value in schedule.items() if value is not None]
+    dropped = [name for name in schedule if name not in kept]
+    clauses = [
+        "SET " + ", ".join(f"{name} = :{name}" for name in kept) if kept else "",
+        "REMOVE " + ", ".join(dropped) if dropped else "",
+    ]
+    values = {f":{name}": schedule[name] for name in kept}
+    return {
+        "TableName": place.table,
+        "Key": place.item_key(),
+        "UpdateExpression": " ".join(clauses).strip(),
+        "ConditionExpression": "revision = :revision",
+        "ExpressionAttributeValues": typed({**values, ":revision": row.revision}),
+    }
 
 
 def _counter(tables: TableNames, key: str) -> dict[str, Any]:

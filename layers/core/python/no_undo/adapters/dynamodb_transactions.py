@@ -23,6 +23,8 @@ from no_undo.adapters.botocore_errors import (
     THROTTLED,
     error_code,
     is_answer_lost,
+    is_passing,
+    repeatable,
     translated,
 )
 from no_undo.adapters.dynamodb_rows import (
@@ -113,11 +115,11 @@ def judge(error: Exception, transaction: Transaction) -> Judgement:
     """Say what a failed offer means (rules 2 and 3)."""
     if error_code(error) == _CANCELLED:
         return _judge_reasons(_reasons(error), transaction)
-    if error_code(error) in THROTTLED | _CONFLICT:
-        return Judgement(Outcome.REPEAT)
     if is_answer_lost(error):
         return Judgement(Outcome.LOST)
-    return Judgement(Outcome.REFUSED if error_code(error) else Outcome.REPEAT)
+    if is_passing(error) or error_code(error) in _CONFLICT:
+        return Judgement(Outcome.REPEAT)
+    return Judgement(Outcome.REFUSED)
 
 
 def _reasons(error: Exception) -> Sequence[Mapping[str, Any]]:
@@ -159,21 +161,21 @@ class Backoff:
         limit = min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2**turn)
         self.clock.sleep(limit * self.jitter())
 
-    def read(self, call: Callable[[], T], step: str) -> T:
+    def repeat(self, call: Callable[[], T], step: str) -> T:
         """Make a call that may be repeated without harm, a bounded number of times.
 
         Raises:
             TransientError: It failed each time, or the service said no for good.
         """
-        for turn in range(MAX_REPEATS):
+        for turn in range(MAX_REPEATS - 1):
             try:
                 return call()
             except AWS_ERRORS as error:
-                failure = error
-                if not (error_code(error) in THROTTLED or is_answer_lost(error)):
-                    break
+                if not is_passing(error):
+                    raise translated(error, step, repeatable=True) from error
             self.wait(turn)
-        raise translated(failure, step, repeatable=True) from failure
+        with repeatable(step):
+            return call()
 
 
 class AuditedWriter:
@@ -222,7 +224,7 @@ class AuditedWriter:
         raise TransientError(f"chain {chain_id} is being written to by others; nothing was stored")
 
     def _head(self, chain_id: str) -> ChainHead:
-        answer = self._backoff.read(
+        answer = self._backoff.repeat(
             lambda: self._client.get_item(
                 TableName=self._tables.audit_heads,
                 Key={"chain_id": {"S": chain_id}},

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from http import HTTPStatus
 from typing import Final
 
 import httpx
@@ -271,7 +272,7 @@ class FoxitESignGateway:
             max_bytes=MAX_DOCUMENT_BYTES,
         )
         answer = self._client.exchange(call, Effect.REVERSIBLE)
-        if answer.status == httpx.codes.BAD_REQUEST:
+        if answer.status == HTTPStatus.BAD_REQUEST:
             return None
         self._client.require_success(answer, call, Effect.REVERSIBLE)
         return answer.body if is_pdf(answer.body) else None
@@ -284,7 +285,7 @@ class FoxitESignGateway:
             max_bytes=MAX_DOCUMENT_BYTES,
         )
         answer = self._client.exchange(call, Effect.REVERSIBLE)
-        if answer.status == httpx.codes.BAD_REQUEST and _NOT_EXECUTED_TEXT in answer.body:
+        if answer.status == HTTPStatus.BAD_REQUEST and _NOT_EXECUTED_TEXT in answer.body:
             raise TransientError(f"{_VENDOR}: {call}: the envelope is not executed yet; wait")
         self._client.require_success(answer, call, Effect.REVERSIBLE)
         if is_zip(answer.body):
@@ -394,7 +395,7 @@ def _is_refusing_status(answer: Answer) -> bool:
     """
     return (
         httpx.codes.is_client_error(answer.status)
-        and answer.status not in {httpx.codes.REQUEST_TIMEOUT, httpx.codes.TOO_EARLY}
+        and answer.status not in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY}
         and not is_edge_refusal(answer)
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -107,7 +107,7 @@ class FoxitPdfServices:
             return self._download(stored[1], give_up_at)
 
     @contextmanager
-    def _stored_documents(self) -> Iterator[list[str]]:
+    def _stored_documents(self) -> Generator[list[str]]:
         """Collect the ids of what the vendor stores for us, and delete all of it at the end."""
         stored: list[str] = []
         try:

@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, NoReturn
 
@@ -363,7 +364,7 @@ def is_edge_refusal(answer: Answer) -> bool:
     Source: vendors/foxit-esign.md 1 (HTTP 403, a body with `error code` 1010; reported by an
     integrator whose console showed no request).
     """
-    return answer.status == httpx.codes.FORBIDDEN and bool(
+    return answer.status == HTTPStatus.FORBIDDEN and bool(
         _EDGE_REFUSAL.search(answer.body[:_EDGE_REFUSAL_SEARCH_BYTES])
     )
 

@@ -14,11 +14,11 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
 from no_undo.domain import card as card_module
@@ -26,11 +26,12 @@ from no_undo.domain.card import Card, Choice, FieldRoute, FormInput, FormState, 
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.invoice import Invoice, money_text
 from no_undo.domain.mail import MailMessage
-from no_undo.domain.notices import ApprovalNotice, RequesterNotice, Result, subject_line
+from no_undo.domain.notices import ApprovalNotice, RequesterNotice, subject_line
 from no_undo.domain.plain_text import has_unsafe_characters
 from no_undo.domain.plan import Verdict
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import ChannelResult
+from no_undo.domain.results import Result
 from no_undo.domain.signature_tags import signature_tag
 
 DEFAULT_SERVICE_NAME = "No Undo"
@@ -42,7 +43,8 @@ _TAG_UNDERSCORES = 4
 # Written by callers, so it must not become something to click on in a mail that we vouch for.
 # Anything with a scheme, a leading www., or a host followed by a path; mail addresses stay.
 _LINK_IN_TEXT = re.compile(
-    r"[a-z][a-z0-9+.-]{0,30}:/+\S+|\bwww\.\S+|(?<![\w@.-])(?:[\w-]+\.)+[a-z]{2,}[/?#]\S*", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]{0,30}:/+\S+|\bwww\.\S+|(?<![\w@.-])(?:[\w-]+\.)+[a-z]{2,}[/?#]\S*",
+    re.IGNORECASE,
 )
 _LINK_REMOVED = "[link removed]"
 
@@ -91,8 +93,7 @@ class JinjaPages:
         self._service_name = service_name
         loader = PackageLoader("no_undo", "templates")
         self._pages = _environment(loader, clean_block)
-        self._mail_html = _environment(loader, _clean_mail_text)
-        self._mail_text = _environment(loader, _clean_mail_text, autoescape=False)
+        self._mails = _environment(loader, _clean_mail_text)
         # Markup, because a stylesheet must stand in the page exactly as it was hashed.
         self._stylesheet = Markup(_source(self._pages, "page.css"))  # noqa: S704 - package file
         self._style_source = style_source(str(self._stylesheet))
@@ -139,8 +140,7 @@ class JinjaPages:
         html = self._pages.get_template("invoice.html").render(
             invoice=invoice,
             signatures=[
-                (one, signature_tag(one.order, underscores=_TAG_UNDERSCORES))
-                for one in recipients
+                (one, signature_tag(one.order, underscores=_TAG_UNDERSCORES)) for one in recipients
             ],
             contacts=[
                 (one, "" if one.email.casefold() in signers else one.email)
@@ -161,9 +161,9 @@ class JinjaPages:
     def _mail(self, template: str, subject: str, **values: object) -> MailMessage:
         values = {"service_name": self._service_name, **values}
         return MailMessage(
-            subject=subject_line(subject),
-            text=self._mail_text.get_template(f"{template}.txt").render(values),
-            html=self._mail_html.get_template(f"{template}.html").render(values),
+            subject=subject_line(_clean_mail_text(subject)),
+            text=self._mails.get_template(f"{template}.txt").render(values),
+            html=self._mails.get_template(f"{template}.html").render(values),
         )
 
 
@@ -190,9 +190,7 @@ def _clean_mail_text(text: str) -> str:
     return _LINK_IN_TEXT.sub(_LINK_REMOVED, " ".join(clean_block(text).split()))
 
 
-def _environment(
-    loader: PackageLoader, clean: Callable[[str], str], *, autoescape: bool = True
-) -> Environment:
+def _environment(loader: PackageLoader, clean: Callable[[str], str]) -> Environment:
     def finalize(value: object) -> object:
         # Markup comes only from the filters below and from macros, which were cleaned inside.
         if isinstance(value, str) and not isinstance(value, Markup):
@@ -201,8 +199,8 @@ def _environment(
 
     environment = Environment(
         loader=loader,
-        # Off only for plain text mails, which no program reads as HTML.
-        autoescape=autoescape,
+        # Off only for the plain text parts of mails (.txt), which no program reads as HTML.
+        autoescape=select_autoescape(("html",), default_for_string=True),
         undefined=StrictUndefined,
         finalize=finalize,
         trim_blocks=True,

@@ -8,19 +8,32 @@ from __future__ import annotations
 
 import json
 import math
-from typing import NoReturn, cast
+from typing import Final, NoReturn, cast
+
+MAX_DEPTH: Final = 64
 
 
 def json_object(body: bytes) -> dict[str, object] | None:
     """Return the JSON object a body holds, or None when it is anything else.
 
     Whole and fractional numbers stay apart as the vendor wrote them: `4` is an int,
-    `4.0` a float.
+    `4.0` a float. Nesting deeper than `MAX_DEPTH` is refused, so readers may recurse.
     """
     try:
-        return as_object(json.loads(body, parse_constant=_refuse_constant))
+        value = as_object(json.loads(body, parse_constant=_refuse_constant))
     except (ValueError, RecursionError):
         return None
+    return value if _is_shallow(value) else None
+
+
+def _is_shallow(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        children = [list((as_object(v) or {}).values()) + (as_list(v) or []) for v in level]
+        level = [child for siblings in children for child in siblings]
+        if not level:
+            return True
+    return False
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -151,7 +151,7 @@ def _traits(citations: list[_Citation], data: Mapping[str, object], mode: str) -
         yield "other-grounding-levels"
     if any(not _is_known_composite(c) for c in citations):
         yield "other-composite"
-    if recognitions and all(_decimals(r) <= _COARSE_DECIMALS for r in recognitions):
+    if recognitions and all(score == round(score, _COARSE_DECIMALS) for score in recognitions):
         yield "coarse-recognition"
     if recognitions and mode == "agentic":
         yield "recognition-in-agentic"
@@ -177,10 +177,6 @@ def _is_known_composite(citation: _Citation) -> bool:
     if form is not None and form >= 0:
         expected = grounding**_GROUNDING_WEIGHT * form**_FORMAT_WEIGHT
     return math.isclose(confidence, expected, abs_tol=_COMPOSITE_TOLERANCE)
-
-
-def _decimals(number: float) -> int:
-    return len(repr(number).partition(".")[2])
 
 
 def _source(citation: _Citation) -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
@@ -131,7 +131,7 @@ class _Ocr:
         self.name = f"tesseract (tesserocr {metadata.version('tesserocr')}) at {_DPI} dpi"
         self._api = tesserocr.PyTessBaseAPI(path=str(_language_data()), lang="eng")
 
-    def __enter__(self) -> _Ocr:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

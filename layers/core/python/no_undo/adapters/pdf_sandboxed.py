@@ -14,11 +14,13 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from no_undo.domain.errors import InvalidRequestError
 
 _PASSED_ON: Final = ("PATH", "LD_LIBRARY_PATH", "LANG", "TZ", "TMPDIR", "TESSDATA_PREFIX")
+_HEADER_WINDOW: Final = 1024  # bytes; ISO 32000-1 implementation note 13: readers look this far
 _LENGTH: Final = struct.Struct(">Q")
 
 
@@ -50,7 +52,7 @@ class ReaderStoppedError(Exception):
 class WorkerAnswer:
     """What a task returned: JSON facts, and byte strings such as pictures."""
 
-    facts: Any
+    facts: dict[str, Any]
     blobs: tuple[bytes, ...]
 
 
@@ -97,6 +99,26 @@ class PdfSandbox:
         return _checked(WorkerAnswer(facts, tuple(blobs)))
 
 
+def refuse_unusable(document: bytes, *, max_bytes: int) -> None:
+    """Refuse what needs no PDF library to refuse.
+
+    Raises:
+        InvalidRequestError: Empty, larger than `max_bytes`, or without a PDF header.
+    """
+    if not document:
+        raise InvalidRequestError("The document was refused: it is empty.", field="document")
+    if len(document) > max_bytes:
+        raise InvalidRequestError(
+            f"The document was refused: it has {len(document)} bytes; "
+            f"at most {max_bytes} are accepted.",
+            field="document",
+        )
+    if b"%PDF-" not in document[:_HEADER_WINDOW]:
+        raise InvalidRequestError(
+            "The document was refused: it is not a PDF (no %PDF- header).", field="document"
+        )
+
+
 def pack(header: object, blobs: Sequence[bytes]) -> bytes:
     """Frame one JSON value and some byte strings; each part is preceded by its length."""
     parts = [json.dumps(header).encode(), *blobs]
@@ -129,7 +151,7 @@ def unpack(frame: bytes) -> tuple[Any, list[bytes]]:
 def _run_child(request: bytes, seconds: float) -> bytes:
     """Start the worker, hand it the request, and return what it wrote; its stderr is dropped."""
     command = [sys.executable, "-s", "-m", "no_undo.adapters.pdf_worker"]
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -152,7 +174,7 @@ def _run_child(request: bytes, seconds: float) -> bytes:
 def _environment() -> dict[str, str]:
     """Return the child's environment: where modules are, and nothing secret."""
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    search_path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    search_path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     return kept | {
         "PYTHONPATH": search_path,
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -162,9 +184,9 @@ def _environment() -> dict[str, str]:
 
 def _checked(answer: WorkerAnswer) -> WorkerAnswer:
     """Turn the worker's own refusals into errors."""
-    facts = answer.facts
-    if isinstance(facts, dict) and "refused" in facts:
-        raise InvalidRequestError(facts["refused"], field="document")
-    if isinstance(facts, dict) and "stopped" in facts:
-        raise ReaderStoppedError(facts["stopped"])
+    facts: dict[str, Any] = answer.facts
+    if "refused" in facts:
+        raise InvalidRequestError(str(facts["refused"]), field="document")
+    if "stopped" in facts:
+        raise ReaderStoppedError(str(facts["stopped"]))
     return answer

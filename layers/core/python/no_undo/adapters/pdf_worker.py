@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
-    """Lower this process's own limits for good; where a system lacks one, the parent's clock stays."""
+    """Lower this process's own limits for good; some systems lack one, the parent's clock stays."""
     for kind, most in (
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_CPU, cpu_seconds),

@@ -43,7 +43,7 @@ def read(
         answers: dict[str, Callable[[], object]] = {
             "facts": lambda: _facts(pdf, content, texts),
             "texts": lambda: texts,
-            "words": lambda: [_words(page, index) for index, page in enumerate(pdf)],
+            "words": lambda: [_words(page) for page in pdf],
             "tags": lambda: sorted(order for text in texts for order in find_signature_tags(text)),
         }
         facts = {name: answers[name]() for name in questions if name in answers}
@@ -78,6 +78,11 @@ def page_texts(pdf: pdfium.PdfDocument) -> list[str]:
     return [_page_text(page) for page in pdf]
 
 
+def is_signed(pdf: pdfium.PdfDocument, content: bytes) -> bool:
+    """Say whether the PDF carries a digital signature, in its form or anywhere in its bytes."""
+    return pdfium_c.FPDF_GetSignatureCount(pdf) > 0 or _BYTE_RANGE.search(content) is not None
+
+
 def _refused(why: str) -> InvalidRequestError:
     return InvalidRequestError(f"The document was refused: {why}.", field="document")
 
@@ -88,16 +93,15 @@ def _page_text(page: pdfium.PdfPage) -> str:
 
 
 def _facts(pdf: pdfium.PdfDocument, content: bytes, texts: Sequence[str]) -> dict[str, object]:
-    signed = pdfium_c.FPDF_GetSignatureCount(pdf) > 0 or _BYTE_RANGE.search(content) is not None
     return {
         "page_count": len(pdf),
         "active_content": active_content(content),
-        "signed": signed,
+        "signed": is_signed(pdf, content),
         "has_text": any(text.strip() for text in texts),
     }
 
 
-def _words(page: pdfium.PdfPage, page_index: int) -> list[list[object]]:
+def _words(page: pdfium.PdfPage) -> list[list[object]]:
     """Return [text, x, y, width, height] of every word, in points from the page's top left."""
     return [[text, *place_on_page(page, box)] for text, box in page_words(page)]
 
@@ -134,9 +138,7 @@ def place_on_page(page: pdfium.PdfPage, box: Box) -> Box:
     The page is taken as displayed: cropped and rotated.
     """
     left, bottom, right, top = box
-    xs, ys = zip(
-        *(_to_display(page, x, y) for x, y in ((left, bottom), (right, top))), strict=True
-    )
+    xs, ys = zip(*(_to_display(page, x, y) for x, y in ((left, bottom), (right, top))), strict=True)
     return min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
 
 
@@ -161,4 +163,6 @@ def _safe_scale(page: pdfium.PdfPage, dpi: int) -> float:
     scale = dpi / 72
     width, height = page.get_size()
     pixels = width * height * scale * scale
-    return float(scale if pixels <= _MAX_PICTURE_PIXELS else scale * (_MAX_PICTURE_PIXELS / pixels) ** 0.5)
+    return float(
+        scale if pixels <= _MAX_PICTURE_PIXELS else scale * (_MAX_PICTURE_PIXELS / pixels) ** 0.5
+    )

@@ -1,4 +1,4 @@
-"""Looks for values with pdfium: page text, earlier revisions, text under paint; child process only."""
+"""Looks with pdfium at page text, earlier revisions and text under paint; child process only."""
 
 from __future__ import annotations
 
@@ -166,5 +166,5 @@ def _is_still(changes: Image, box: Box) -> bool:
     )
     if window[0] >= window[2] or window[1] >= window[3]:
         return False
-    _, strongest = changes.crop(window).getextrema()
-    return int(strongest) < _INK_LEVEL
+    strongest = max(changes.crop(window).histogram()[_INK_LEVEL:])
+    return strongest == 0

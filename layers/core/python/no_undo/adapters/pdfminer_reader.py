@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pdfminer
 from pdfminer.high_level import extract_pages
@@ -53,7 +53,7 @@ def _texts(item: LTItem) -> Iterator[str]:
     if isinstance(item, LTText):
         yield item.get_text()
     elif isinstance(item, LTContainer):
-        for child in item:
+        for child in cast("Iterable[LTItem]", item):
             yield from _texts(child)
 
 

@@ -30,6 +30,13 @@ _CHANNELS: Final = (
     "other_streams",
     "content_streams",
 )
+_MARKS: Final[tuple[tuple[str, tuple[set[str], ...]], ...]] = (
+    ("attachments", ({"/EF"},)),
+    ("form_fields", ({"/FT"}, {"/T", "/Kids"}, {"/V", "/Kids"}, {"/TU", "/Kids"})),
+    ("annotations", ({"/Rect", "/Subtype"},)),
+    ("outlines", ({"/Title"},)),
+    ("structure_text", ({"/ActualText"}, {"/Alt"}, {"/E"}, {"/S", "/P"})),
+)
 _FRAGMENT_CHANNELS: Final = ("annotations", "form_fields")
 _ACTIVE: Final = {
     "JS": "javascript",
@@ -200,17 +207,10 @@ class StructureReading:
         keys = set(root.keys())
         if root.objgen == self._info or root.get("/Type") == "/Metadata":
             return "metadata"
-        if root.objgen in self._attachments or "/EF" in keys:
+        if root.objgen in self._attachments:
             return "attachments"
-        if "/FT" in keys or keys & {"/T", "/V", "/DV", "/TU"} and "/Kids" in keys:
-            return "form_fields"
-        if "/Rect" in keys and "/Subtype" in keys:
-            return "annotations"
-        if "/Title" in keys:
-            return "outlines"
-        if keys & {"/ActualText", "/Alt", "/E"} or {"/S", "/P"} <= keys:
-            return "structure_text"
-        return "other_objects"
+        marked = (channel for channel, marks in _MARKS if any(keys >= mark for mark in marks))
+        return next(marked, "other_objects")
 
     def _read_stream(self, stream: pikepdf.Stream) -> None:
         if stream.objgen in self._page_contents or _is_binary_by_nature(stream):
@@ -286,7 +286,8 @@ def _items(value: object) -> list[pikepdf.Object]:
     """Return the objects of an array, or nothing when it is no array."""
     if not isinstance(value, pikepdf.Array):
         return []
-    return [item for item in value if isinstance(item, pikepdf.Object)]
+    items: list[object] = list(value)  # numbers and the like arrive as plain Python values
+    return [item for item in items if isinstance(item, pikepdf.Object)]
 
 
 def _embedded_files(pdf: pikepdf.Pdf) -> Iterator[tuple[int, int]]:

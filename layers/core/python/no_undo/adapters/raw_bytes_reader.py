@@ -18,6 +18,7 @@ from no_undo.domain.redaction import (
     ChannelResult,
     ChannelVerdict,
     Sighting,
+    is_one_word,
     judge,
     squash,
 )
@@ -66,7 +67,7 @@ class _ByteSearch:
             for index, value in enumerate(values)
             if len(squash(value)) >= SHORTEST_SQUASHED
         }
-        self._alphabetic = {index for index in self._patterns if squash(values[index]).isalpha()}
+        self._words = {index for index in self._patterns if is_one_word(values[index])}
 
     def counts(self, document: bytes) -> dict[int, int]:
         """Return value index to how often it stands in the bytes or inflated streams."""
@@ -75,7 +76,7 @@ class _ByteSearch:
             everything = _squashed(data)
             strings = _squashed(b"".join(_LITERAL_STRING.findall(data)))
             for index, patterns in self._patterns.items():
-                hay = strings if index in self._alphabetic else everything
+                hay = strings if index in self._words else everything
                 count = max(hay.count(pattern) for pattern in patterns)
                 if count:
                     found[index] = found.get(index, 0) + count
@@ -152,7 +153,9 @@ def _raw_row(search: _ByteSearch, after: bytes, kinds: Sequence[str]) -> Channel
         return ChannelVerdict(
             _CHANNEL, READER, ChannelResult.NOT_PROVEN, "its streams inflate to too much data"
         )
-    sightings = [Sighting(index, _CHANNEL, None, count, whole=True) for index, count in counts.items()]
+    sightings = [
+        Sighting(index, _CHANNEL, None, count, whole=True) for index, count in counts.items()
+    ]
     return judge((_CHANNEL,), READER, kinds, sightings)[0]
 
 

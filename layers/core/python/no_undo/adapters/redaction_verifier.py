@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
-from no_undo.adapters.document_inspector import refuse_unusable
-from no_undo.adapters.pdf_sandboxed import PdfSandbox, ReaderStoppedError
+from no_undo.adapters.pdf_sandboxed import PdfSandbox, ReaderStoppedError, refuse_unusable
 from no_undo.adapters.redaction_reports import ReaderReport, from_json
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.redaction import (
@@ -43,7 +43,7 @@ class IndependentReadersVerifier:
         seconds_per_reader: Budget of one reader for both documents.
     """
 
-    sandbox: PdfSandbox = PdfSandbox()
+    sandbox: PdfSandbox = field(default_factory=PdfSandbox)
     seconds_per_reader: float = 120.0
 
     def verify(
@@ -65,9 +65,7 @@ class IndependentReadersVerifier:
         if unusable:
             return unusable
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            answers = list(
-                pool.map(lambda task: self._search(task, before, after, values), _READERS)
-            )
+            answers = list(pool.map(partial(self._search, before, after, values), _READERS))
         reports = [answer for answer in answers if isinstance(answer, ReaderReport)]
         stopped = [answer for answer in answers if isinstance(answer, ChannelVerdict)]
         return (
@@ -79,7 +77,7 @@ class IndependentReadersVerifier:
         )
 
     def _unusable(self, before: bytes, after: bytes) -> tuple[ChannelVerdict, ...]:
-        rows = []
+        rows: list[ChannelVerdict] = []
         for name, document in (("original", before), ("redacted document", after)):
             try:
                 refuse_unusable(document, max_bytes=self.sandbox.limits.max_bytes)
@@ -88,7 +86,7 @@ class IndependentReadersVerifier:
         return tuple(rows)
 
     def _search(
-        self, task: str, before: bytes, after: bytes, values: Mapping[str, str]
+        self, before: bytes, after: bytes, values: Mapping[str, str], task: str
     ) -> ReaderReport | ChannelVerdict:
         try:
             answer = self.sandbox.ask(
@@ -130,15 +128,14 @@ def _measurable(values: Mapping[str, str]) -> tuple[ChannelVerdict, ...]:
     )
 
 
-def _survival(
-    reports: Sequence[ReaderReport], signature_fields: int
-) -> tuple[ChannelVerdict, ...]:
+def _survival(reports: Sequence[ReaderReport], signature_fields: int) -> tuple[ChannelVerdict, ...]:
     """Compare what must not have changed: pages, other words, signature tags and fields."""
     facts = {name: value for report in reports for name, value in report.facts.items()}
-    rows = []
+    rows: list[ChannelVerdict] = []
     if "pages" in facts:
         rows += [_page_row(*facts["pages"]), _same_document_row(*facts["words"])]
-        rows.append(_tags_row(*facts["tags"], signature_fields))
+        old_tags, new_tags = facts["tags"]
+        rows.append(_tags_row(old_tags, new_tags, signature_fields))
     if "signature_fields" in facts:
         rows.append(_fields_row(*facts["signature_fields"]))
     return tuple(rows)

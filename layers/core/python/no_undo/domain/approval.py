@@ -33,6 +33,11 @@ from no_undo.domain.plan import (
 )
 
 
+FREE_TRIES = 5
+"""Wrong confirmations before trying again has to wait."""
+LONGEST_WAIT_SECONDS = 60
+
+
 class LinkState(StrEnum):
     """Whether a link can still decide (rule 1)."""
 
@@ -53,6 +58,7 @@ class ApprovalLink:
         expires_at: UTC.
         state: Rule 1.
         wrong_confirmations: How often the typed words were wrong.
+        last_wrong_at: When they were wrong last, or None.
         revision: 0 before it is first stored.
     """
 
@@ -63,12 +69,27 @@ class ApprovalLink:
     expires_at: datetime
     state: LinkState = LinkState.LIVE
     wrong_confirmations: int = 0
+    last_wrong_at: datetime | None = None
     revision: int = 0
 
 
 def token_sha256(token: str) -> str:
     """Return the stored form of an approval token: SHA-256, 64 hex digits."""
     return hashlib.sha256(token.encode("utf-8")).hexdigest()
+
+
+def seconds_to_wait(link: ApprovalLink, now: datetime) -> int:
+    """Return how long the next try has to wait (rule 5): 0, or 2 to 60 seconds."""
+    beyond = link.wrong_confirmations - FREE_TRIES
+    if beyond < 0 or link.last_wrong_at is None:
+        return 0
+    pause = min(2 ** (beyond + 1), LONGEST_WAIT_SECONDS)
+    return max(0, pause - int((now - link.last_wrong_at).total_seconds()))
+
+
+def wrong_confirmation(link: ApprovalLink, now: datetime) -> ApprovalLink:
+    """Return the link with one more wrong confirmation counted; it stays live (rule 5)."""
+    return replace(link, wrong_confirmations=link.wrong_confirmations + 1, last_wrong_at=now)
 
 
 def decision_of(plan: Plan, approver: str) -> Decision | None:

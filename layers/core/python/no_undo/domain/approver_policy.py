@@ -31,10 +31,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from no_undo.domain.addresses import check_address, domain_of, person_key, same_person
+from no_undo.domain.addresses import check_address, domain_of, same_person
 from no_undo.domain.errors import InvalidRequestError, RefusedError
 from no_undo.domain.json_object import JsonObject
-from no_undo.domain.recipients import refuse_one_person_twice
+from no_undo.domain.recipients import Recipient, refuse_one_person_twice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,55 +88,58 @@ class ApproverChoice:
     Attributes:
         approvers: Distinct people, in the order they were named.
         quorum: How many of them must approve, 1 to their number.
-        requester: The mapped address of the caller, None when it has none.
+        requester: The mapped address of the caller, empty when it has none.
     """
 
     approvers: tuple[str, ...]
     quorum: int
-    requester: str | None
+    requester: str
 
 
-def policy_for(document: object, tenant: str) -> ApproverPolicy:
-    """Read one tenant's policy out of the deployed document.
+def policy_for(document: object, tenant: str) -> ApproverPolicy | None:
+    """Read one tenant's policy out of the deployed document; None when it has none.
 
     Args:
         document: Decoded JSON in the shape of the module docstring.
         tenant: From the authorizer, never from the request's body.
 
     Raises:
-        RefusedError: There is no policy for this tenant, or it cannot be used (rule 1); the
-            message names the path at fault for the operator.
+        RefusedError: The policy cannot be used (rule 1); the message names the path at fault,
+            for the operator.
     """
     try:
         policy = JsonObject.of(document, "policy", _DOCUMENT_KEYS).table("tenants").get(tenant)
-        if policy is not None:
-            return _policy(JsonObject.of(policy, "policy.tenants.*", _TENANT_KEYS))
+        if policy is None:
+            return None
+        return _policy(JsonObject.of(policy, "policy.tenants.*", _TENANT_KEYS))
     except InvalidRequestError as error:
         raise RefusedError(f"The approver policy cannot be used. {error}") from error
-    raise RefusedError("There is no approver policy for this tenant, so nobody could approve.")
 
 
 def choose_approvers(
-    policy: ApproverPolicy,
+    policy: ApproverPolicy | None,
     *,
     caller: str,
     requested: Sequence[str],
     quorum: int | None,
-    recipients: Sequence[str],
+    recipients: Sequence[Recipient],
 ) -> ApproverChoice:
     """Decide who approves a request, from the policy and what the request asked for.
 
     Args:
-        policy: The tenant's policy.
+        policy: The tenant's policy, None when it has none.
         caller: The caller's identity, from the authorizer.
         requested: Addresses the request names, empty to take the policy's default approvers.
         quorum: How many approvals the request asks for, None for the policy's smallest.
-        recipients: Checked addresses of the signers.
+        recipients: The signers, addresses checked.
 
     Raises:
+        RefusedError: There is no policy (rule 1).
         InvalidRequestError: Rules 2 to 6; `field` is `approvers[n]`, `approvers` or `quorum`.
     """
-    requester = policy.callers.get(caller)
+    if policy is None:
+        raise RefusedError("There is no approver policy for this tenant, so nobody could approve.")
+    requester = policy.callers.get(caller, "")
     if requested:
         approvers = _requested(policy, requested, requester, recipients)
     else:
@@ -149,15 +152,15 @@ def choose_approvers(
 
 
 def still_eligible(
-    policy: ApproverPolicy, address: str, *, requester: str | None, recipients: Sequence[str]
+    policy: ApproverPolicy, address: str, *, requester: str, recipients: Sequence[Recipient]
 ) -> bool:
     """Return True while this person may approve; asked at the decision and again at begin.
 
     Args:
         policy: The tenant's policy as it is now.
         address: The approver.
-        requester: The requester's mapped address, None when the caller has none.
-        recipients: Addresses of the signers.
+        requester: The requester's mapped address, empty when the caller has none.
+        recipients: The signers.
     """
     return _why_not(policy, address, requester, recipients) is None
 
@@ -165,10 +168,10 @@ def still_eligible(
 def _requested(
     policy: ApproverPolicy,
     requested: Sequence[str],
-    requester: str | None,
-    recipients: Sequence[str],
+    requester: str,
+    recipients: Sequence[Recipient],
 ) -> tuple[str, ...]:
-    if requester is None:
+    if not requester:
         raise InvalidRequestError(
             "approvers must be left out: the policy maps this caller to no mail address, so it "
             "may submit but not name approvers.",
@@ -187,7 +190,7 @@ def _requested(
 
 
 def _requested_one(
-    policy: ApproverPolicy, value: str, field: str, requester: str, recipients: Sequence[str]
+    policy: ApproverPolicy, value: str, field: str, requester: str, recipients: Sequence[Recipient]
 ) -> str:
     address = check_address(value, field=field)
     reason = _why_not(policy, address, requester, recipients)
@@ -197,10 +200,10 @@ def _requested_one(
 
 
 def _why_not(
-    policy: ApproverPolicy, address: str, requester: str | None, recipients: Sequence[str]
+    policy: ApproverPolicy, address: str, requester: str, recipients: Sequence[Recipient]
 ) -> str | None:
     """Return the rule that keeps this person from approving, or None."""
-    if requester is not None and same_person(address, requester):
+    if requester and same_person(address, requester):
         return "is the requester, who never approves"
     if not _listed(policy, address):
         return "is not eligible under the approver policy"
@@ -214,8 +217,8 @@ def _listed(policy: ApproverPolicy, address: str) -> bool:
     return any(entry.casefold() in spellings for entry in policy.eligible)
 
 
-def _among(address: str, others: Sequence[str]) -> bool:
-    return person_key(address) in {person_key(other) for other in others}
+def _among(address: str, recipients: Sequence[Recipient]) -> bool:
+    return any(same_person(address, recipient.email) for recipient in recipients)
 
 
 def _quorum(policy: ApproverPolicy, asked: int | None, available: int) -> int:

@@ -11,8 +11,8 @@ Rules:
    often than the original did outside the values.
 7. Removal is proven only for a value that at least two readers saw in the original.
 8. Nothing to verify is not success.
-9. Where words of the file format itself stand (names, syntax), a value of letters alone is not
-   looked for: it would be confused with them.
+9. Where words of the file format itself stand (names, syntax), a value that is a single word of
+   letters is not looked for: it would be confused with them.
 """
 
 from __future__ import annotations
@@ -150,13 +150,18 @@ def squash(text: str) -> str:
     return _SEPARATORS.sub("", normalise(text))
 
 
+def is_one_word(value: str) -> bool:
+    """Say whether a value is a single word of letters, like the names that PDF itself uses."""
+    return normalise(value).strip().isalpha()
+
+
 class ValueSearch:
     """Looks for a fixed list of values in passages (rules 4 to 6)."""
 
     def __init__(self, values: Sequence[str]) -> None:
         self._squashed = tuple(squash(value) for value in values)
         self._words = tuple(_as_words(value) for value in values)
-        self._in_syntax = tuple(not value.isalpha() for value in self._squashed)
+        self._in_syntax = tuple(not is_one_word(value) for value in values)
 
     @property
     def unmeasurable(self) -> tuple[int, ...]:
@@ -177,9 +182,7 @@ class ValueSearch:
             sightings += self._across(channel, "".join(parts), seen)
         return tuple(sightings)
 
-    def remains(
-        self, before: Sequence[Passage], after: Sequence[Passage]
-    ) -> tuple[Sighting, ...]:
+    def remains(self, before: Sequence[Passage], after: Sequence[Passage]) -> tuple[Sighting, ...]:
         """Return fragments that the output shows more often than the original did elsewhere."""
         ambient = {place: self._cut_out(text) for place, text in _by_place(before).items()}
         sightings: list[Sighting] = []
@@ -188,14 +191,16 @@ class ValueSearch:
             elsewhere = _fragment_counts(ambient.get((channel, page_index), ""))
             extra = shown - elsewhere
             for index, value in enumerate(self._squashed):
-                if len(value) >= SHORTEST_SQUASHED and not extra.keys().isdisjoint(_fragments(value)):
+                if len(value) >= SHORTEST_SQUASHED and not extra.keys().isdisjoint(
+                    _fragments(value)
+                ):
                     sightings.append(Sighting(index, channel, page_index, 1, whole=False))
         return tuple(sightings)
 
     def _in_readings(self, readings: Sequence[str], passage: Passage) -> list[Sighting]:
         squashed = [squash(reading) for reading in readings]
         worded = [_as_words(reading) for reading in readings]
-        found = []
+        found: list[Sighting] = []
         for index, in_syntax in enumerate(self._in_syntax):
             if passage.syntax and not in_syntax:
                 continue
@@ -218,9 +223,7 @@ class ValueSearch:
         backwards = value[::-1]
         return squashed.count(value) + (squashed.count(backwards) if backwards != value else 0)
 
-    def _across(
-        self, channel: str, squashed: str, seen: set[tuple[int, str]]
-    ) -> list[Sighting]:
+    def _across(self, channel: str, squashed: str, seen: set[tuple[int, str]]) -> list[Sighting]:
         return [
             Sighting(index, channel, None, 1, whole=True)
             for index, value in enumerate(self._squashed)
@@ -274,9 +277,7 @@ def judge_control(
         return ChannelVerdict(*row, ChannelResult.NOT_PROVEN, "there was no value to look for")
     times = Counter(index for indexes in seen_by.values() for index in set(indexes))
     unproven = Counter(
-        kind
-        for index, kind in enumerate(values.values())
-        if times[index] < READERS_REQUIRED
+        kind for index, kind in enumerate(values.values()) if times[index] < READERS_REQUIRED
     )
     if not unproven:
         detail = f"each of {len(values)} values was seen in the original by two or more readers"

@@ -126,10 +126,15 @@ class Request:
         recipients: Resolved, in signing order, set by Parse Request.
         approvers: Normalised addresses, set by Parse Request from the policy.
         quorum: Needed approvals, set by Parse Request.
-        deadline_hours: How long approvers have.
+        deadline: Moment by which approvers have to decide, or None for the policy's hours.
+        deadline_hours: How long approvers have when no moment is given.
         redaction: What shall be removed, set by Parse Request.
         artefacts: Stage results by name (`fields`, `assembled`, `redacted`, `signed`, ...).
         pages: Page pictures of the final document, in order.
+        page_sizes: Width and height of each picture in pixels.
+        notes: Sentences for the card that stages left: no extraction, what detectors cannot see.
+        draft_begun_at: When this round's draft was first asked for, or None; after a crash it says
+            that a draft may exist, and from when.
         envelope_id: The draft at the e-sign vendor, or empty.
         abandoned_drafts: Envelope ids that will not be sent.
         withdrawn: Rule 2.
@@ -162,10 +167,14 @@ class Request:
     recipients: tuple[Recipient, ...] = ()
     approvers: tuple[str, ...] = ()
     quorum: int = 0
+    deadline: datetime | None = None
     deadline_hours: int = 0
     redaction: tuple[RedactionTarget, ...] = ()
     artefacts: Mapping[str, DocumentRef] = field(default_factory=dict[str, DocumentRef])
     pages: tuple[DocumentRef, ...] = ()
+    page_sizes: tuple[tuple[int, int], ...] = ()
+    notes: tuple[str, ...] = ()
+    draft_begun_at: datetime | None = None
     envelope_id: str = ""
     abandoned_drafts: tuple[str, ...] = ()
     withdrawn: bool = False

@@ -10,7 +10,7 @@ import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, cast
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -75,9 +75,7 @@ class HttpRequest(_EventModel):
     """
 
     route_key: str = Field(default="", alias="routeKey")
-    raw_headers: dict[str, str] = Field(
-        default_factory=dict[str, str], alias="headers", repr=False
-    )
+    raw_headers: dict[str, str] = Field(default_factory=dict[str, str], alias="headers", repr=False)
     path_parameters: dict[str, str] = Field(
         default_factory=dict[str, str], alias="pathParameters", repr=False
     )
@@ -140,7 +138,7 @@ class HttpRequest(_EventModel):
             raise InvalidRequestError("The body must be a JSON object in UTF-8.") from None
         if not isinstance(value, dict):
             _refuse("The body must be a JSON object.")
-        return value
+        return cast("dict[str, Any]", value)
 
     def form(
         self, *, max_bytes: int = MAX_FORM_BYTES, max_fields: int = MAX_FORM_FIELDS
@@ -185,7 +183,7 @@ class HttpRequest(_EventModel):
         if authorizer and authorizer.jwt:
             claims = authorizer.jwt.claims
             return Caller(identity=_claim(claims, "sub"), tenant=_claim(claims, tenant_claim))
-        _refuse("The request carries no authenticated caller.")
+        raise InvalidRequestError("The request carries no authenticated caller.")
 
     def _decoded(self) -> bytes:
         if not self.is_base64_encoded:

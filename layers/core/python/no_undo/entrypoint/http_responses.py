@@ -124,9 +124,7 @@ def _problem(status: int, code: str, *, detail: str, field: str = "") -> HttpAns
     return _api_answer(status, "application/problem+json", body)
 
 
-def _api_answer(
-    status: int, content_type: str, body: Mapping[str, Any] | list[Any]
-) -> HttpAnswer:
+def _api_answer(status: int, content_type: str, body: Mapping[str, Any] | list[Any]) -> HttpAnswer:
     headers = {
         "content-type": content_type,
         "cache-control": "no-store",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from no_undo.domain.notices import Result, ResultKind
+from no_undo.domain.results import Result, ResultKind
 
 _HSTS_SECONDS = 2 * 365 * 24 * 3600
 

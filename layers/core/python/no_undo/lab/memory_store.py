@@ -80,6 +80,15 @@ class MemoryStateStore:
                 self._rows[_key_of(row)] = replace(row, revision=row.revision + 1)
         return record
 
+    def reschedule(self, row: Request | Plan) -> None:
+        """Store only when a row is looked at next; a row that moved on meanwhile is left alone."""
+        key = _key_of(row)
+        with self._lock:
+            stored = self._rows.get(key)
+            if stored is None or stored.revision != row.revision:
+                return
+            self._rows[key] = _rescheduled(stored, row)
+
     def due_plans(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of plans due at or before now, soonest first."""
         due = [
@@ -164,6 +173,16 @@ def _key_of(row: Row) -> _Key:
             return (ApprovalLink, row.token_sha256)
         case Pause():
             return _key(Pause, "")
+
+
+def _rescheduled(stored: Row, row: Request | Plan) -> Row:
+    match row, stored:
+        case Plan(), Plan():
+            return replace(stored, due_kind=row.due_kind, due_at=row.due_at)
+        case Request(), Request():
+            return replace(stored, check_at=row.check_at)
+        case _:
+            return stored
 
 
 def _stale(key: _Key) -> StaleError:

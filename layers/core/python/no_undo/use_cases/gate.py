@@ -16,7 +16,6 @@ from no_undo.domain.plan import Plan
 from no_undo.ports import (
     Change,
     Clock,
-    IrreversibleAction,
     PolicySource,
     Save,
     StateStore,
@@ -54,10 +53,12 @@ class GateSettings:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The ports that the steps around an irreversible call work with."""
+    """The ports that the steps around an irreversible call work with; the action comes apart.
+
+    Only the steps that talk to the outside are handed the action: approving and parking never are.
+    """
 
     store: StateStore
-    action: IrreversibleAction
     policies: PolicySource
     clock: Clock
     tokens: TokenSource
@@ -88,7 +89,10 @@ class Gate:
         """Return whether today's policy lets this person approve this plan (P5)."""
         policy = self.policies.policy(plan.tenant)
         return policy is not None and still_eligible(
-            policy, approver, requester=plan.requester_email, recipients=plan.recipients
+            policy,
+            approver,
+            requester=plan.requester_email or None,
+            recipients=[one.email for one in plan.recipients],
         )
 
     def may_begin_again(self, plan: Plan, entry: LedgerEntry | None) -> bool:

@@ -34,7 +34,7 @@ from no_undo.domain.reconciliation import (
     settle,
 )
 from no_undo.domain.request import ENDED, execution_name
-from no_undo.ports import Change, Executions, Resumer, Save
+from no_undo.ports import Change, Executions, IrreversibleAction, Resumer, Save
 from no_undo.use_cases.gate import Gate, event_of, saves
 
 logger = logging.getLogger(__name__)
@@ -48,11 +48,14 @@ LONGEST_PAUSE = timedelta(minutes=15)
 _EXPIRABLE = (PlanState.AWAITING_APPROVAL, PlanState.APPROVED, PlanState.RELEASED)
 
 
-def reconcile_sends(gate: Gate, resumer: Resumer, executions: Executions) -> dict[str, int]:
+def reconcile_sends(
+    gate: Gate, action: IrreversibleAction, resumer: Resumer, executions: Executions
+) -> dict[str, int]:
     """Look once at everything that is due.
 
     Args:
-        gate: Store, action, clock and settings.
+        gate: Store, clock and settings.
+        action: Whom to ask what has happened.
         resumer: Asks for waits to be answered.
         executions: The state machine, to see whether an open request is driven.
 
@@ -64,7 +67,7 @@ def reconcile_sends(gate: Gate, resumer: Resumer, executions: Executions) -> dic
     counts: Counter[str] = Counter()
     now = gate.clock.now()
     for plan_id in gate.store.due_plans(now, limit=BATCH):
-        counts.update(_guarded(plan_id, lambda one: look_at_plan(one, gate, resumer)))
+        counts.update(_guarded(plan_id, lambda one: look_at_plan(one, gate, action, resumer)))
     for request_id in gate.store.open_requests(now, limit=BATCH):
         counts.update(_guarded(request_id, lambda one: look_at_driver(one, gate, executions)))
     return dict(counts)
@@ -82,7 +85,9 @@ def _guarded(key: str, look: Callable[[str], str]) -> Iterator[str]:
         yield done
 
 
-def look_at_plan(plan_id: str, gate: Gate, resumer: Resumer) -> str:
+def look_at_plan(
+    plan_id: str, gate: Gate, action: IrreversibleAction, resumer: Resumer
+) -> str:
     """Do what is due for one plan; return what was done, empty when nothing was due any more."""
     plan = gate.store.plan(plan_id)
     now = gate.clock.now()
@@ -95,9 +100,9 @@ def look_at_plan(plan_id: str, gate: Gate, resumer: Resumer) -> str:
             resumer.resume(plan_id)
             return "resumed"
         case DueKind.SETTLE:
-            return _settle(plan, gate, resumer)
+            return _settle(plan, gate, action, resumer)
         case DueKind.FOLLOW_UP:
-            return _follow_up(plan, gate, resumer)
+            return _follow_up(plan, gate, action, resumer)
         case DueKind.EXPIRE:
             gate.store.reschedule(replace(plan, due_at=plan.expires_at))
             return ""
@@ -115,14 +120,14 @@ def _expire(plan: Plan, gate: Gate, resumer: Resumer) -> str:
     return "expired"
 
 
-def _settle(plan: Plan, gate: Gate, resumer: Resumer) -> str:
+def _settle(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resumer) -> str:
     entry = gate.store.entry(plan.plan_id)
     now = gate.clock.now()
     if entry is None or not may_ask(entry, now):
         lease = now if entry is None else entry.attempt.lease_expires_at
         gate.store.reschedule(replace(plan, due_at=max(lease, now + gate.settings.poll_interval)))
         return "waiting"
-    answer = _ask(plan, gate)
+    answer = _ask(plan, action)
     now = gate.clock.now()
     match settle(entry, answer, now, gate.settings.settle_time):
         case Settlement.CONFIRM:
@@ -136,9 +141,9 @@ def _settle(plan: Plan, gate: Gate, resumer: Resumer) -> str:
             return "waiting"
 
 
-def _ask(plan: Plan, gate: Gate) -> LookUpAnswer:
+def _ask(plan: Plan, action: IrreversibleAction) -> LookUpAnswer:
     try:
-        return gate.action.look_up(plan)
+        return action.look_up(plan)
     except NoUndoError as error:
         logger.warning("the system of record gave no answer", extra={"code": error.code})
         return LookUpAnswer(LookUp.UNKNOWN, error.code)
@@ -184,9 +189,7 @@ def _note(plan: Plan, entry: LedgerEntry, answer: LookUpAnswer, gate: Gate) -> s
         with_evidence(entry, Evidence(now, "system of record", answer.because)), now
     )
     later = replace(plan, due_kind=DueKind.SETTLE, due_at=now + gate.settings.settle_time)
-    event = event_of(
-        plan, "plan.not_done_noted", ACTOR, now, attempt=entry.attempt.attempt_id
-    )
+    event = event_of(plan, "plan.not_done_noted", ACTOR, now, attempt=entry.attempt.attempt_id)
     gate.store.commit(Change(plan.request_id, event, (Save(later), Save(noted))))
     return "noted_not_done"
 
@@ -201,8 +204,8 @@ def _next_look(entry: LedgerEntry, gate: Gate, now: datetime) -> datetime:
     return now + min(pause, max(LONGEST_PAUSE, gate.settings.poll_interval))
 
 
-def _follow_up(plan: Plan, gate: Gate, resumer: Resumer) -> str:
-    became = gate.action.follow_up(plan)
+def _follow_up(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resumer) -> str:
+    became = action.follow_up(plan)
     now = gate.clock.now()
     if became is FollowUp.NONE:
         gate.store.reschedule(replace(plan, due_at=_next_follow_up(plan, gate, now)))
@@ -234,9 +237,7 @@ def look_at_driver(request_id: str, gate: Gate, executions: Executions) -> str:
         return "driven"
     again = replace(later, executions=request.executions + 1)
     name = execution_name(request_id, again.executions)
-    event = AuditEvent(
-        kind="execution.restarted", actor=ACTOR, at=now, details={"execution": name}
-    )
+    event = AuditEvent(kind="execution.restarted", actor=ACTOR, at=now, details={"execution": name})
     gate.store.commit(Change(request_id, event, (Save(again),)))
     executions.start(name, request_id)
     return "restarted"

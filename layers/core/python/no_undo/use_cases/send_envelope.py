@@ -43,7 +43,7 @@ from no_undo.domain.ledger import (
 )
 from no_undo.domain.plan import Plan, PlanState
 from no_undo.domain.reconciliation import LookUp
-from no_undo.ports import Change, NotWithdrawn, Save, Unchanged
+from no_undo.ports import Change, IrreversibleAction, NotWithdrawn, Save, Unchanged
 from no_undo.use_cases.gate import MAX_ROUNDS, Gate, event_of, saves
 
 logger = logging.getLogger(__name__)
@@ -81,21 +81,20 @@ _NOT_FINAL = (
 """Refusals that leave the plan alive: it goes on in Await Settlement, not to its end."""
 
 
-def send_envelope(
-    plan_id: str, gate: Gate, remaining_seconds: Callable[[], float]
-) -> SendResult:
+def send_envelope(plan_id: str, gate: Gate, remaining_seconds: Callable[[], float]) -> SendResult:
     """Make the plan's effect happen, at most once, and say what is known (P1 to P4).
 
     Args:
         plan_id: The approved plan.
-        gate: Store, action, policies, clock and settings.
+        gate: Store, policies, clock and settings.
+        action: What to do, and whom to ask whether it happened.
         remaining_seconds: Time this invocation has left.
 
     Returns:
         EXECUTED only with evidence; REFUSED when a rule ended it; UNSETTLED for everything else.
     """
     try:
-        return _send(plan_id, gate, remaining_seconds)
+        return _send(plan_id, gate, action, remaining_seconds)
     except AlreadyExecutedError:
         return SendResult(SendOutcome.EXECUTED)
     except RefusedError as refusal:
@@ -106,29 +105,35 @@ def send_envelope(
         return SendResult(SendOutcome.UNSETTLED, error.code)
 
 
-def _send(plan_id: str, gate: Gate, remaining_seconds: Callable[[], float]) -> SendResult:
-    begun = _begin(plan_id, gate, remaining_seconds)
+def _send(
+    plan_id: str, gate: Gate, action: IrreversibleAction, remaining_seconds: Callable[[], float]
+) -> SendResult:
+    begun = _begin(plan_id, gate, action, remaining_seconds)
     if begun.entry.state is LedgerState.EXECUTED:
         return SendResult(SendOutcome.EXECUTED)
     attempt = begun.entry.attempt
     if not _enough_time(gate, remaining_seconds):
         _release_own(begun.plan, attempt, gate, "no time was left to call; nothing was sent")
         return SendResult(SendOutcome.UNSETTLED, TooLittleTimeError.code)
-    if not _call(begun.plan, attempt, gate):
+    if not _call(begun.plan, attempt, gate, action):
         return SendResult(SendOutcome.UNSETTLED, NothingSentError.code)
-    if _read_back(begun.plan, gate, remaining_seconds):
+    if _read_back(begun.plan, gate, action, remaining_seconds):
         return _confirm_own(plan_id, attempt, gate)
     return SendResult(SendOutcome.UNSETTLED, InDoubtError.code)
 
 
-def _begin(plan_id: str, gate: Gate, remaining_seconds: Callable[[], float]) -> Transition:
+def _begin(
+    plan_id: str, gate: Gate, action: IrreversibleAction, remaining_seconds: Callable[[], float]
+) -> Transition:
     """2. Check everything in the refusal order, then write intent before effect (P1)."""
     attempt_id = gate.tokens.uid()
     for _ in range(MAX_ROUNDS):
         if not _enough_time(gate, remaining_seconds):
-            raise TooLittleTimeError("too little time is left in this invocation; nothing was written")
+            raise TooLittleTimeError(
+                "too little time is left in this invocation; nothing was written"
+            )
         found = check_state(gate.holdings(plan_id), gate.rules())
-        prepared = gate.action.read_back(found.plan)
+        prepared = action.read_back(found.plan)
         if prepared.taken_effect:
             return _found_sent(found, gate)
         rules = gate.rules()
@@ -188,10 +193,10 @@ def _found_sent(found: Holdings, gate: Gate) -> Transition:
     return late
 
 
-def _call(plan: Plan, attempt: Attempt, gate: Gate) -> bool:
+def _call(plan: Plan, attempt: Attempt, gate: Gate, action: IrreversibleAction) -> bool:
     """3. Call once. Return False when it is certain that nothing left."""
     try:
-        says, refused = gate.action.execute(plan, attempt), False
+        says, refused = action.execute(plan, attempt), False
     except NothingSentError:
         _release_own(plan, attempt, gate, "no request left this side")
         return False
@@ -227,12 +232,14 @@ def _keep_answer(plan: Plan, attempt: Attempt, gate: Gate, says: str, *, refused
         return
 
 
-def _read_back(plan: Plan, gate: Gate, remaining_seconds: Callable[[], float]) -> bool:
+def _read_back(
+    plan: Plan, gate: Gate, action: IrreversibleAction, remaining_seconds: Callable[[], float]
+) -> bool:
     """4. Ask the system of record until it says done or the time is up."""
     interval = gate.settings.read_back_interval.total_seconds()
     while True:
         try:
-            if gate.action.look_up(plan).says is LookUp.DONE:
+            if action.look_up(plan).says is LookUp.DONE:
                 return True
         except NoUndoError:
             logger.warning("the system of record gave no usable answer")
@@ -252,7 +259,9 @@ def _confirm_own(plan_id: str, attempt: Attempt, gate: Gate) -> SendResult:
         if found.entry.attempt.attempt_id != attempt.attempt_id:
             break  # a newer attempt is open: whoever owns it, or the sweep, confirms
         now = gate.clock.now()
-        done = confirm(found.plan, found.entry, found.fence, Evidence(now, "system of record", "sent"))
+        done = confirm(
+            found.plan, found.entry, found.fence, Evidence(now, "system of record", "sent")
+        )
         event = event_of(
             done.plan,
             "plan.executed",

@@ -18,7 +18,7 @@ from no_undo.domain.ledger import (
     release,
 )
 from no_undo.domain.plan import DueKind, PlanState
-from no_undo.ports import Change, Resumer, Save
+from no_undo.ports import Change, IrreversibleAction, Resumer, Save
 from no_undo.use_cases.gate import MAX_ROUNDS, Gate, event_of, saves
 
 OPERATIONS_CHAIN = "#operations"
@@ -140,9 +140,7 @@ def retry_plan(plan_id: str, statement: Statement, gate: Gate, resumer: Resumer)
         if plan.state is not PlanState.RELEASED or entry is None:
             raise ConflictError(f"only a released plan can be tried again; it is {plan.state}")
         now = gate.clock.now()
-        event = event_of(
-            plan, "plan.retry_allowed", statement.actor, now, reason=statement.reason
-        )
+        event = event_of(plan, "plan.retry_allowed", statement.actor, now, reason=statement.reason)
         due = replace(plan, due_kind=DueKind.RESUME, due_at=now)
         allowed = replace(entry, refused=False, retry_allowed=len(entry.attempts) + 1)
         try:
@@ -154,7 +152,9 @@ def retry_plan(plan_id: str, statement: Statement, gate: Gate, resumer: Resumer)
     raise StaleError("the plan kept changing; look at it again")
 
 
-def void_plan(plan_id: str, statement: Statement, gate: Gate) -> None:
+def void_plan(
+    plan_id: str, statement: Statement, gate: Gate, action: IrreversibleAction
+) -> None:
     """Recall what was sent; the mails are out, and both facts stay in the audit.
 
     Raises:
@@ -169,7 +169,7 @@ def void_plan(plan_id: str, statement: Statement, gate: Gate) -> None:
     if plan.state is not PlanState.EXECUTED:
         raise ConflictError(f"only an executed plan can be voided; it is {plan.state}")
     gate.record(plan, "plan.void_asked", statement.actor, reason=statement.reason)
-    gate.action.void(plan, statement.reason)
+    action.void(plan, statement.reason)
     gate.record(plan, "plan.voided", statement.actor)
 
 

@@ -1,0 +1,107 @@
+# `make` lists the targets. Everything runs on this machine; only `deploy` needs an AWS account.
+
+PYTHON ?= python3
+UV_VERSION := 0.13.9
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := functions layers/core/python local tests benchmarks
+SAM := .venv-sam/bin/sam
+
+export SAM_CLI_TELEMETRY := 0
+export AWS_DEFAULT_REGION ?= us-east-1
+# pyright's wrapper must not look for a newer release or another Node.js on its own.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down test test-long check fmt lint types infrastructure build validate \
+	bench crash-test demo-crash deploy clean
+
+help:
+	@echo "No Undo: make TARGET"
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- environments ---------------------------------------------------------------------------------
+
+setup: $(BIN)/.installed .venv-emulator/.installed .venv-sam/.installed ## make the three environments
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
+		echo "Name another one: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "setup: $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(BIN)/.installed: requirements/dev.txt pyproject.toml layers/dependencies/requirements.in | $(BIN)/uv
+	@$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements/dev.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+.venv-%/.installed: requirements/%.txt | $(BIN)/uv
+	@echo "setup: .venv-$*"
+	@test -x .venv-$*/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python .venv-$*
+	@$(BIN)/uv pip sync --quiet --require-hashes --python .venv-$*/bin/python requirements/$*.txt
+	@touch $@
+
+# --- run ------------------------------------------------------------------------------------------
+
+demo: setup ## run the main job unattended, from request to signed PDF
+	@$(BIN)/python -m local.demo
+
+demo-crash: setup ## the same, with the sender killed in the middle of the send
+	@$(BIN)/python -m local.demo --crash
+
+up: setup ## start the stack and keep it up; prints its addresses
+	@$(BIN)/python -m local.stack up
+
+down: ## stop what `up` started
+	@test ! -x $(BIN)/python || $(BIN)/python -m local.stack down
+
+# --- prove ----------------------------------------------------------------------------------------
+
+test: setup ## every test except the exhaustive variants
+	@$(BIN)/python -m pytest -m "not long and not e2e_aws"
+
+test-long: setup ## every test, the exhaustive variants too
+	@$(BIN)/python -m pytest -m "not e2e_aws"
+
+crash-test: setup ## the crash matrix: every window, every vendor behaviour
+	@$(BIN)/no-undo crash-test
+
+bench: setup ## measure, and write benchmarks/results/
+	@$(BIN)/python -m benchmarks
+
+# --- check ----------------------------------------------------------------------------------------
+
+check: lint types infrastructure ## lint, types, import rules, template and state machine
+
+lint: setup ## ruff, formatting and the import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports
+
+types: setup ## mypy and pyright, both strict
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+
+infrastructure: setup validate ## template, roles and state machine
+	@$(BIN)/cfn-lint template.yaml
+	@$(BIN)/python -m pytest -q tests/infrastructure
+
+validate: setup ## sam validate --lint, offline
+	@$(SAM) validate --lint --template-file template.yaml
+
+fmt: setup ## format and fix what can be fixed safely
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+# --- ship -----------------------------------------------------------------------------------------
+
+build: setup ## sam build for Lambda; needs the template's Python on PATH
+	@$(SAM) build --template-file template.yaml
+
+deploy: build ## sam deploy --guided; needs an AWS account and its credentials
+	@$(SAM) deploy --guided
+
+clean: down ## remove environments, builds and local state
+	@rm -rf .venv .venv-emulator .venv-sam .aws-sam .local build *.egg-info

@@ -1,0 +1,304 @@
+"""The one place that knows which adapter serves which port.
+
+Everything is made on first use and kept for the life of the process; nothing is made at import.
+PDF libraries are imported only by the functions that ask for what opens documents.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import boto3
+
+from no_undo.actions.esign_send import KIND, ESignSend
+from no_undo.adapters.aws_config import client_config, state_client_config
+from no_undo.adapters.dynamodb_rows import TableNames
+from no_undo.adapters.dynamodb_state_store import DynamoDbStateStore
+from no_undo.adapters.dynamodb_transactions import Backoff
+from no_undo.adapters.dynamodb_waits import DynamoDbWaits
+from no_undo.adapters.foxit_esign import FoxitESignGateway
+from no_undo.adapters.jinja_pages import JinjaPages
+from no_undo.adapters.kms_hasher import KmsHasher
+from no_undo.adapters.lambda_resumer import LambdaResumer
+from no_undo.adapters.s3_documents import S3DocumentStore
+from no_undo.adapters.secretsmanager_secrets import SecretsManagerSecrets
+from no_undo.adapters.ses_mailer import SesMailer
+from no_undo.adapters.ssm_policies import SsmPolicySource
+from no_undo.adapters.stepfunctions_executions import StepFunctionsExecutions
+from no_undo.adapters.system_clock import SystemClock
+from no_undo.adapters.system_tokens import SystemTokens
+from no_undo.domain.audit_chain import Provenance
+from no_undo.settings import Settings
+from no_undo.use_cases.archive_signed_document import Archiving
+from no_undo.use_cases.assemble_document import Assembly
+from no_undo.use_cases.close_request import Telling
+from no_undo.use_cases.create_draft import Drafting
+from no_undo.use_cases.extract_fields import Extraction
+from no_undo.use_cases.gate import Gate
+from no_undo.use_cases.redact_document import Redaction
+from no_undo.use_cases.request_approval import Asking
+from no_undo.use_cases.show_approval import Showing
+from no_undo.use_cases.stage import Stages
+from no_undo.use_cases.submit_request import Door
+from no_undo.use_cases.verify_redaction import Verification
+
+if TYPE_CHECKING:
+    from no_undo.ports import DocumentInspector, PiiDetector
+
+
+class Dependencies:
+    """What the handlers hand to the use cases."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    # AWS
+
+    @cached_property
+    def clock(self) -> SystemClock:
+        """The clock of this machine, in UTC."""
+        return SystemClock()
+
+    @cached_property
+    def tokens(self) -> SystemTokens:
+        """The operating system's randomness."""
+        return SystemTokens(self.clock)
+
+    @cached_property
+    def store(self) -> DynamoDbStateStore:
+        """State and audit, in one transactional store."""
+        text = self.settings.text
+        tables = TableNames(
+            requests=text("REQUESTS_TABLE_NAME"),
+            plans=text("PLANS_TABLE_NAME"),
+            ledger=text("LEDGER_TABLE_NAME"),
+            fences=text("FENCE_TABLE_NAME"),
+            approvals=text("APPROVALS_TABLE_NAME"),
+            audit=text("AUDIT_TABLE_NAME"),
+            audit_heads=text("AUDIT_HEADS_TABLE_NAME"),
+            audit_outbox=text("AUDIT_OUTBOX_TABLE_NAME"),
+        )
+        return DynamoDbStateStore(
+            boto3.client("dynamodb", config=state_client_config()),
+            tables,
+            Provenance(text("CODE_VERSION"), self.settings.config_digest()),
+            tokens=self.tokens,
+            backoff=Backoff(self.clock.sleep),
+        )
+
+    @cached_property
+    def waits(self) -> DynamoDbWaits:
+        """Parked task tokens."""
+        client = boto3.client("dynamodb", config=client_config())
+        return DynamoDbWaits(client, self.settings.text("WAITS_TABLE_NAME"))
+
+    @cached_property
+    def documents(self) -> S3DocumentStore:
+        """Versioned documents."""
+        client = boto3.client("s3", config=client_config())
+        return S3DocumentStore(client, self.settings.text("DOCUMENTS_BUCKET_NAME"))
+
+    @cached_property
+    def policies(self) -> SsmPolicySource:
+        """The tenants' approver policies."""
+        client = boto3.client("ssm", config=client_config())
+        return SsmPolicySource(client, self.settings.text("APPROVER_POLICY_PARAMETER"), self.clock)
+
+    @cached_property
+    def hasher(self) -> KmsHasher:
+        """Keyed hashes for the audit."""
+        client = boto3.client("kms", config=client_config())
+        return KmsHasher(client, self.settings.text("HASH_KEY_ID"))
+
+    @cached_property
+    def executions(self) -> StepFunctionsExecutions:
+        """The state machine."""
+        client = boto3.client("stepfunctions", config=client_config())
+        return StepFunctionsExecutions(client, self.settings.text("STATE_MACHINE_ARN"))
+
+    @cached_property
+    def answers(self) -> StepFunctionsExecutions:
+        """The state machine, for answering parked tokens only; needs no ARN."""
+        client = boto3.client("stepfunctions", config=client_config())
+        return StepFunctionsExecutions(client, "")
+
+    @cached_property
+    def resumer(self) -> LambdaResumer:
+        """Asks `resume_execution` to answer waits."""
+        client = boto3.client("lambda", config=client_config())
+        return LambdaResumer(client, self.settings.text("RESUME_FUNCTION_NAME"))
+
+    @cached_property
+    def mailer(self) -> SesMailer:
+        """Outgoing mail."""
+        return SesMailer(
+            boto3.client("sesv2", config=client_config()),
+            sender=self.settings.text("MAIL_FROM"),
+            configuration_set=self.settings.optional("MAIL_CONFIGURATION_SET"),
+        )
+
+    @cached_property
+    def pages(self) -> JinjaPages:
+        """Pages, mails and rendered documents."""
+        return JinjaPages()
+
+    # Vendors
+
+    def _secret(self, variable: str) -> Mapping[str, str]:
+        client = boto3.client("secretsmanager", config=client_config())
+        return SecretsManagerSecrets(client).secret(self.settings.text(variable))
+
+    @cached_property
+    def esign(self) -> FoxitESignGateway:
+        """The e-sign vendor."""
+        secret = self._secret("ESIGN_SECRET_ARN")
+        return FoxitESignGateway(
+            self.settings.text("ESIGN_BASE_URL"),
+            secret["client_id"],
+            secret["client_secret"],
+            timeout_seconds=self.settings.seconds("VENDOR_TIMEOUT_SECONDS").total_seconds(),
+        )
+
+    @property
+    def inspector(self) -> DocumentInspector:
+        """Opens untrusted PDFs."""
+        from no_undo.adapters.document_inspector import SandboxedInspector  # noqa: PLC0415
+
+        return SandboxedInspector()
+
+    @property
+    def detector(self) -> PiiDetector:
+        """Finds personal data nobody listed."""
+        from no_undo.adapters.pii_detector import RuleBasedDetector  # noqa: PLC0415
+
+        return RuleBasedDetector()
+
+    # What each group of use cases works with
+
+    @cached_property
+    def gate(self) -> Gate:
+        """For the steps around the irreversible call; has no way to the vendor."""
+        return Gate(
+            store=self.store,
+            policies=self.policies,
+            clock=self.clock,
+            tokens=self.tokens,
+            settings=self.settings.gate(),
+        )
+
+    @cached_property
+    def action(self) -> ESignSend:
+        """The irreversible action; needs the e-sign secret."""
+        return ESignSend(self.esign, self.documents)
+
+    @cached_property
+    def stages(self) -> Stages:
+        """For every document stage."""
+        return Stages(self.store, self.documents, self.clock)
+
+    @cached_property
+    def door(self) -> Door:
+        """For taking in requests."""
+        return Door(
+            store=self.store,
+            documents=self.documents,
+            policies=self.policies,
+            executions=self.executions,
+            inspector=self.inspector,
+            clock=self.clock,
+            tokens=self.tokens,
+            extraction_account=self.settings.is_yes("EXTRACTION_ACCOUNT"),
+            redaction_account=self.settings.is_yes("REDACTION_ACCOUNT"),
+            driver_interval=self.settings.seconds("DRIVER_CHECK_SECONDS"),
+        )
+
+    @cached_property
+    def extraction(self) -> Extraction:
+        """For Extract Fields."""
+        from no_undo.adapters.nutrient_extraction import NutrientExtraction  # noqa: PLC0415
+
+        service = None
+        if self.settings.is_yes("EXTRACTION_ACCOUNT"):
+            service = NutrientExtraction(
+                self.settings.text("EXTRACTION_BASE_URL"),
+                self._secret("EXTRACTION_SECRET_ARN")["api_key"],
+            )
+        return Extraction(service, self.inspector)
+
+    @cached_property
+    def assembly(self) -> Assembly:
+        """For Assemble Document."""
+        from no_undo.adapters.foxit_pdf_services import FoxitPdfServices  # noqa: PLC0415
+        from no_undo.adapters.signature_page import SignaturePageAssembler  # noqa: PLC0415
+
+        secret = self._secret("PDF_SECRET_ARN")
+        service = FoxitPdfServices(
+            self.settings.text("PDF_BASE_URL"),
+            secret["client_id"],
+            secret["client_secret"],
+            clock=self.clock,
+        )
+        return Assembly(self.inspector, SignaturePageAssembler(), service, self.pages)
+
+    @cached_property
+    def redaction(self) -> Redaction:
+        """For Redact Document."""
+        from no_undo.adapters.nutrient_redaction import NutrientRedaction  # noqa: PLC0415
+
+        service = None
+        if self.settings.is_yes("REDACTION_ACCOUNT"):
+            service = NutrientRedaction(
+                self.settings.text("REDACTION_BASE_URL"),
+                self._secret("REDACTION_SECRET_ARN")["api_key"],
+                clock=self.clock,
+            )
+        return Redaction(service, self.detector, self.inspector)
+
+    @cached_property
+    def verification(self) -> Verification:
+        """For Verify Redaction."""
+        from no_undo.adapters.redaction_verifier import (  # noqa: PLC0415
+            IndependentRedactionVerifier,
+        )
+
+        verifier = IndependentRedactionVerifier()
+        return Verification(verifier, self.detector, self.inspector, self.hasher)
+
+    @cached_property
+    def drafting(self) -> Drafting:
+        """For Create Draft."""
+        return Drafting(self.esign, KIND)
+
+    @cached_property
+    def asking(self) -> Asking:
+        """For Request Approval."""
+        return Asking(
+            self.waits, self.pages, self.mailer, self.hasher, self.settings.text("PUBLIC_URL")
+        )
+
+    @cached_property
+    def showing(self) -> Showing:
+        """For what lies behind an approver's link."""
+        return Showing(self.store, self.documents, self.clock, self.settings.text("PUBLIC_URL"))
+
+    @cached_property
+    def archiving(self) -> Archiving:
+        """For Archive Signed Document."""
+        from no_undo.adapters.pyhanko_signatures import PyHankoValidator  # noqa: PLC0415
+
+        roots = self.settings.optional("SIGNATURE_TRUST_ROOTS")
+        return Archiving(self.esign, PyHankoValidator(roots.encode("ascii")))
+
+    @cached_property
+    def telling(self) -> Telling:
+        """For telling the requester how it ended."""
+        return Telling(self.pages, self.mailer)
+
+
+@cache
+def dependencies() -> Dependencies:
+    """Return this process's dependencies, made on first use."""
+    return Dependencies(Settings(os.environ))

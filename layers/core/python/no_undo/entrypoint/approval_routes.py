@@ -1,0 +1,75 @@
+"""The approvers' routes: looking changes nothing, only POST decides (P6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from no_undo.domain.card import Card, FormInput, FormState
+from no_undo.domain.errors import NotFoundError
+from no_undo.domain.results import Result, page_error
+from no_undo.entrypoint.http_requests import HttpRequest
+from no_undo.entrypoint.http_responses import (
+    HttpAnswer,
+    head_answer,
+    page_answer,
+    picture_answer,
+    redirect_answer,
+)
+from no_undo.entrypoint.pages import result_status
+from no_undo.use_cases.record_decision import DecisionForm, record_decision
+from no_undo.use_cases.show_approval import document_url, page_picture, show_card
+
+if TYPE_CHECKING:
+    from no_undo.bootstrap import Dependencies
+    from no_undo.ports import Pages
+
+CARD_AGAIN = 422
+
+
+def show(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
+    """Answer every GET and HEAD behind a link."""
+    token = request.path_parameters.get("token", "")
+    answer = _shown(request, token, deps)
+    return head_answer(answer) if request.method == "HEAD" else answer
+
+
+def _shown(request: HttpRequest, token: str, deps: Dependencies) -> HttpAnswer:
+    match request.route_key:
+        case "GET /approvals/{token}/pages/{page}":
+            number = request.path_parameters.get("page", "")
+            if not (number.isascii() and number.isdigit()):
+                raise NotFoundError("there is no such page")
+            return picture_answer(page_picture(token, int(number[:6]), deps.showing))
+        case "GET /approvals/{token}/document":
+            return redirect_answer(document_url(token, deps.showing))
+        case _:
+            return _page(show_card(token, deps.showing), deps.pages)
+
+
+def decide(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
+    """Answer the form's POST."""
+    token = request.path_parameters.get("token", "")
+    fields = request.form()
+    form = DecisionForm(
+        plan_digest=fields.get(FormInput.PLAN_DIGEST, ""),
+        decision=fields.get(FormInput.DECISION, ""),
+        reason=fields.get(FormInput.REASON, ""),
+        confirmation=fields.get(FormInput.CONFIRMATION, ""),
+    )
+    reply = record_decision(token, form, deps.gate, deps.showing)
+    return _page(reply.page, deps.pages, reply.form)
+
+
+def _page(page: Card | Result, pages: Pages, form: FormState | None = None) -> HttpAnswer:
+    if isinstance(page, Result):
+        rendered = pages.result_page(page)
+        return page_answer(result_status(page), rendered.html, rendered.style_source)
+    rendered = pages.approval_page(page, form)
+    shown_again = form is not None and bool(form.errors)
+    return page_answer(CARD_AGAIN if shown_again else 200, rendered.html, rendered.style_source)
+
+
+def error_page(pages: Pages) -> HttpAnswer:
+    """Answer an approver when something went wrong on our side; nothing was recorded."""
+    rendered = pages.result_page(page_error())
+    return page_answer(500, rendered.html, rendered.style_source)

@@ -1,0 +1,61 @@
+"""What every handler is wrapped in: where errors turn into what the trigger understands."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from no_undo.domain.errors import NoUndoError
+from no_undo.entrypoint.http_requests import HttpRequest
+from no_undo.entrypoint.http_responses import HttpAnswer, options_answer, problem_answer
+from no_undo.entrypoint.observability import log_unexpected, logger
+
+Event = dict[str, Any]
+
+
+class UnexpectedError(Exception):
+    """An error nobody planned for. Its cause is logged by place; its text would be a leak (P10)."""
+
+
+def state_handler(
+    handle: Callable[[Event, LambdaContext], Event],
+) -> Callable[[Event, LambdaContext], Event]:
+    """Wrap a state's handler: our errors go to the state machine by name, others without text."""
+
+    @functools.wraps(handle)
+    def wrapped(event: Event, context: LambdaContext) -> Event:
+        try:
+            return handle(event, context)
+        except NoUndoError as error:
+            logger.warning("stopped", error=type(error).__name__, code=error.code, reason=str(error))
+            raise
+        except Exception as error:  # noqa: BLE001 - the border: nothing passes with its text
+            log_unexpected(error)
+            raise UnexpectedError("an unexpected error; its place is in the log") from None
+
+    return wrapped
+
+
+def http_handler(
+    handle: Callable[[HttpRequest], HttpAnswer],
+) -> Callable[[Event, LambdaContext], HttpAnswer]:
+    """Wrap a route's handler: every error becomes a problem document (RFC 9457)."""
+
+    @functools.wraps(handle)
+    def wrapped(event: Event, _context: LambdaContext) -> HttpAnswer:
+        try:
+            request = HttpRequest.of(event)
+            if request.method == "OPTIONS":
+                return options_answer(("GET", "HEAD", "OPTIONS", "POST"))
+            return handle(request)
+        except NoUndoError as error:
+            logger.info("refused", error=type(error).__name__, code=error.code)
+            return problem_answer(error)
+        except Exception as error:  # noqa: BLE001 - the border: nothing passes with its text
+            log_unexpected(error)
+            return problem_answer(error)
+
+    return wrapped

@@ -1,0 +1,186 @@
+"""What arrives, one model per event; payloads only grow, so unknown keys of a state are ignored.
+
+Values stay out of error texts: they may be tokens or personal data (P10).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from no_undo.domain.errors import InvalidRequestError
+from no_undo.domain.recipients import Recipient
+from no_undo.domain.redaction import RedactionTarget, TargetType
+from no_undo.domain.request import Assembly
+from no_undo.domain.sentence_wishes import PII_KINDS
+from no_undo.entrypoint.http_requests import Caller
+from no_undo.use_cases.close_request import Closing
+from no_undo.use_cases.submit_request import Submission
+
+MAX_PROMPT = 10_000
+MAX_LITERALS = 100
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class _State(BaseModel):
+    """Input of a state. Executions started under an older definition may carry less, never other."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+    request_id: str = Field(alias="requestId", min_length=1)
+
+
+class StageInput(_State):
+    """Input of every stage that needs the request alone."""
+
+
+class WaitInput(_State):
+    """Input of a wait."""
+
+    task_token: str = Field(alias="taskToken", min_length=1, repr=False)
+
+
+class _Ending(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+    outcome: str
+    stage: str
+    code: str = ""
+
+
+class _Error(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+    error: str = Field(default="", alias="Error")
+    cause: str = Field(default="", alias="Cause", repr=False)
+
+
+class CloseInput(_State):
+    """Input of Close Request: how it ends, and the error that ended it, if one did."""
+
+    ending: _Ending
+    error: _Error | None = None
+
+    def closing(self) -> Closing:
+        """Return how the request ends; the error's own sentence only where it is one of ours."""
+        failed = self.error is not None and self.ending.outcome in ("failed", "not_archived")
+        error = self.error if failed and self.error is not None else _Error()
+        return Closing(
+            outcome=self.ending.outcome,
+            stage=self.ending.stage,
+            code=self.ending.code or error.error,
+            reason=reason_of(error.cause),
+        )
+
+
+class _LambdaCause(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+    error_message: str = Field(default="", alias="errorMessage")
+
+
+def reason_of(cause: str) -> str:
+    """Return the message inside a Lambda failure's cause, empty when there is none."""
+    try:
+        return _LambdaCause.model_validate_json(cause).error_message[:500]
+    except ValidationError:
+        return ""
+
+
+class ResumeInput(BaseModel):
+    """Direct call of Resume Execution by the sweep and by whoever settles a plan."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    plan_ids: tuple[str, ...] = Field(alias="planIds", max_length=100)
+
+
+class _RecipientIn(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    name: str
+    email: str
+
+
+class _DocumentIn(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    invoice: dict[str, Any] | None = None
+    upload_id: str = Field(default="", max_length=64)
+
+
+_Line = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class SubmitBody(BaseModel):
+    """Body of `POST /requests`."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    prompt: str = Field(min_length=1, max_length=MAX_PROMPT)
+    document: _DocumentIn
+    recipients: list[_RecipientIn] = Field(default_factory=list[_RecipientIn], max_length=10)
+    approvers: list[_Line] = Field(default_factory=list[str], max_length=20)
+    quorum: int | None = Field(default=None, ge=1, le=20, strict=True)
+    redact: list[Literal[PII_KINDS]] = Field(default_factory=list[Any], max_length=20)  # type: ignore[valid-type]
+    redact_values: list[_Line] = Field(default_factory=list[str], max_length=MAX_LITERALS)
+    extraction: Literal["auto", "none"] = "auto"
+    assembly: Literal["attach", "rebuild"] = "attach"
+    repeat_of: str = Field(default="", max_length=100)
+
+    def submission(self, caller: Caller) -> Submission:
+        """Return the submission of an authenticated caller."""
+        kinds = [RedactionTarget(TargetType.KIND, kind, kind) for kind in self.redact]
+        values = [
+            RedactionTarget(TargetType.LITERAL, value, "literal") for value in self.redact_values
+        ]
+        return Submission(
+            tenant=caller.tenant,
+            caller=caller.identity,
+            prompt=self.prompt,
+            invoice=self.document.invoice,
+            upload_id=self.document.upload_id,
+            recipients=tuple(
+                Recipient(one.name, one.email, order)
+                for order, one in enumerate(self.recipients, start=1)
+            ),
+            approvers=tuple(self.approvers),
+            quorum=self.quorum or 0,
+            redaction=(*kinds, *values),
+            extraction=self.extraction == "auto",
+            assembly=Assembly(self.assembly),
+            repeat_of=self.repeat_of,
+        )
+
+
+class StatementBody(BaseModel):
+    """Body of an operator's decision."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    reason: str = Field(min_length=1, max_length=2_000)
+    evidence: str = Field(default="", max_length=2_000)
+    outcome: Literal["done", "not-done"] | None = None
+
+
+def read_body(model: type[T], body: dict[str, Any]) -> T:
+    """Read a body into its model.
+
+    Raises:
+        InvalidRequestError: Names the first field at fault and what it must be.
+    """
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        field = _path(first["loc"])
+        raise InvalidRequestError(f"{field or 'body'}: {first['msg']}.", field=field) from None
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in loc:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path

@@ -1,0 +1,34 @@
+"""Logs and metrics of every function: ids, codes and places in the code, never values (P10)."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Mapping
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
+from aws_lambda_powertools.metrics import MetricUnit
+
+logger = Logger()
+copy_config_to_registered_loggers(source_logger=logger, include={"no_undo"})
+logging.getLogger("no_undo").setLevel(logging.INFO)
+
+
+def log_unexpected(error: BaseException) -> None:
+    """Log an error nobody planned for: its class and where it came from, not what it says.
+
+    The text of a foreign error may quote its input, and the input may be a document or a token.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in frames]
+    logger.error("unexpected error", error=type(error).__name__, places=places[-12:])
+
+
+def publish_counts(counts: Mapping[str, int]) -> None:
+    """Publish what a sweep did, one metric per kind of deed (embedded metric format)."""
+    metrics = Metrics()
+    for name, count in counts.items():
+        metrics.add_metric(name=f"Sweep{name.title().replace('_', '')}", unit=MetricUnit.Count, value=count)
+    if counts:
+        metrics.flush_metrics()

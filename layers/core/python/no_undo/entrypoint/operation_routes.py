@@ -1,0 +1,47 @@
+"""The operators' routes; who may call them is the authorizer's and the gateway's affair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from no_undo.domain.errors import InvalidRequestError
+from no_undo.entrypoint.http_requests import HttpRequest
+from no_undo.entrypoint.http_responses import HttpAnswer, json_answer
+from no_undo.entrypoint.inputs import StatementBody, read_body
+from no_undo.entrypoint.request_routes import TENANT_CLAIM
+from no_undo.use_cases.settle_plan import (
+    Outcome,
+    Statement,
+    pause_begins,
+    retry_plan,
+    settle_plan,
+    unpause_begins,
+    void_plan,
+)
+
+if TYPE_CHECKING:
+    from no_undo.bootstrap import Dependencies
+
+
+def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
+    """Answer `POST /operations/...`: one decision, with its reason, in the audit."""
+    caller = request.caller(tenant_claim=TENANT_CLAIM)
+    body = read_body(StatementBody, request.json_body())
+    statement = Statement(caller.identity, body.reason, body.evidence)
+    plan_id = request.path_parameters.get("id", "")
+    match request.route_key:
+        case "POST /operations/plans/{id}/settle":
+            if body.outcome is None:
+                raise InvalidRequestError("Say done or not-done.", field="outcome")
+            outcome = Outcome(body.outcome)
+            state = settle_plan(plan_id, outcome, statement, deps.gate, deps.resumer)
+            return json_answer(200, {"plan_id": plan_id, "state": state.value})
+        case "POST /operations/plans/{id}/retry":
+            retry_plan(plan_id, statement, deps.gate, deps.resumer)
+        case "POST /operations/plans/{id}/void":
+            void_plan(plan_id, statement, deps.gate, deps.action)
+        case "POST /operations/pause":
+            pause_begins(statement, deps.gate)
+        case _:
+            unpause_begins(statement, deps.gate)
+    return json_answer(200, {"done": request.route_key})

@@ -1,0 +1,128 @@
+"""The callers' routes: submit, upload, look, withdraw."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from aws_lambda_powertools.utilities.idempotency import (
+    DynamoDBPersistenceLayer,
+    IdempotencyConfig,
+    idempotent_function,
+)
+from aws_lambda_powertools.utilities.idempotency.exceptions import (
+    IdempotencyAlreadyInProgressError,
+    IdempotencyValidationError,
+)
+
+from no_undo.domain.errors import ConflictError, InvalidRequestError
+from no_undo.entrypoint.http_requests import Caller, HttpRequest
+from no_undo.entrypoint.http_responses import HttpAnswer, json_answer, redirect_answer
+from no_undo.entrypoint.inputs import SubmitBody, read_body
+from no_undo.use_cases.get_request import RequestView, document_url, get_request, list_requests
+from no_undo.use_cases.submit_request import offer_upload, submit_request
+from no_undo.use_cases.withdraw_request import withdraw_request
+
+if TYPE_CHECKING:
+    from no_undo.bootstrap import Dependencies
+
+TENANT_CLAIM = "tenant"
+KEPT_SECONDS = 24 * 3600
+"""How long a repeated submission with the same Idempotency-Key gets the first answer."""
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+def take_in(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
+    """Answer `POST /requests` and `POST /uploads`."""
+    caller = request.caller(tenant_claim=TENANT_CLAIM)
+    if request.route_key == "POST /uploads":
+        upload = offer_upload(caller.tenant, deps.door)
+        return json_answer(201, dataclasses.asdict(upload))
+    body = request.json_body(max_bytes=1_000_000)
+    submission = read_body(SubmitBody, body).submission(caller)
+
+    def submit() -> dict[str, Any]:
+        return {"request_id": submit_request(submission, deps.door)}
+
+    key = request.headers.get("idempotency-key", "")
+    answer = _once(key, caller, body, submit, deps) if key else submit()
+    return json_answer(202, answer)
+
+
+def _once(
+    key: str, caller: Caller, body: dict[str, Any], submit: Any, deps: Dependencies  # noqa: ANN401
+) -> dict[str, Any]:
+    """Give a repeated key the first answer (reversible work: Powertools' record may expire)."""
+    if not _KEY.fullmatch(key):
+        raise InvalidRequestError(
+            "Idempotency-Key must be 1 to 255 visible ASCII characters.", field="Idempotency-Key"
+        )
+    layer = DynamoDBPersistenceLayer(
+        table_name=deps.settings.text("IDEMPOTENCY_TABLE_NAME"),
+        boto3_client=boto3.client("dynamodb"),
+    )
+    config = IdempotencyConfig(
+        event_key_jmespath="key",
+        payload_validation_jmespath="body",
+        expires_after_seconds=KEPT_SECONDS,
+    )
+    scope = hashlib.sha256(f"{caller.tenant}\n{caller.identity}\n{key}".encode()).hexdigest()
+
+    @idempotent_function(
+        data_keyword_argument="data", persistence_store=layer, config=config, key_prefix="submit"
+    )
+    def once(*, data: dict[str, Any]) -> dict[str, Any]:
+        del data
+        result: dict[str, Any] = submit()
+        return result
+
+    try:
+        answer: dict[str, Any] = once(data={"key": scope, "body": body})
+    except IdempotencyValidationError:
+        raise ConflictError(
+            "This Idempotency-Key was used with another body.", field="Idempotency-Key"
+        ) from None
+    except IdempotencyAlreadyInProgressError:
+        raise ConflictError(
+            "A request with this Idempotency-Key is being taken in.", field="Idempotency-Key"
+        ) from None
+    return answer
+
+
+def show_requests(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
+    """Answer `GET /requests`, `GET /requests/{id}` and `GET /requests/{id}/document`."""
+    caller = request.caller(tenant_claim=TENANT_CLAIM)
+    request_id = request.path_parameters.get("id", "")
+    match request.route_key:
+        case "GET /requests":
+            found = list_requests(caller.tenant, caller.identity, deps.store)
+            return json_answer(200, {"requests": [as_json(one) for one in found]})
+        case "GET /requests/{id}/document":
+            url = document_url(
+                request_id, caller.tenant, caller.identity, deps.store, deps.documents
+            )
+            return redirect_answer(url)
+        case _:
+            view = get_request(request_id, caller.tenant, caller.identity, deps.store)
+            return json_answer(200, as_json(view))
+
+
+def withdraw(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
+    """Answer `POST /requests/{id}/withdraw`."""
+    caller = request.caller(tenant_claim=TENANT_CLAIM)
+    request_id = request.path_parameters.get("id", "")
+    withdraw_request(request_id, caller.tenant, caller.identity, deps.gate, deps.resumer)
+    view = get_request(request_id, caller.tenant, caller.identity, deps.store)
+    return json_answer(200, as_json(view))
+
+
+def as_json(view: RequestView) -> dict[str, Any]:
+    """Return a view as JSON: states as text, times in ISO 8601."""
+    body = dataclasses.asdict(view)
+    body["created_at"] = view.created_at.isoformat()
+    body["deadline"] = None if view.deadline is None else view.deadline.isoformat()
+    body["approvers"] = [dataclasses.asdict(one) for one in view.approvers]
+    return body

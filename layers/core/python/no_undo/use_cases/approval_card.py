@@ -1,0 +1,185 @@
+"""The card: everything one approver is shown about one plan, from what is stored.
+
+The same function makes the card for showing, for showing it again with errors, and for the digest
+that a decision is bound to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from no_undo.domain.card import (
+    Card,
+    CardDecision,
+    CardDocument,
+    CardField,
+    CardFinding,
+    CardPage,
+    CardQuorum,
+    CardRecipient,
+    CardRedaction,
+    CardRemoval,
+    CardRepeat,
+    CardWitness,
+    FieldRoute,
+    WitnessSays,
+)
+from no_undo.domain.confirmation import words_for
+from no_undo.domain.plan import Plan
+from no_undo.domain.redaction import ChannelResult, ChannelVerdict
+from no_undo.domain.request import Request
+from no_undo.ports import DocumentStore
+from no_undo.use_cases.stage import get_json
+
+_STILL = "https://card.invalid"
+"""Base of the addresses in a card that is only hashed: no token in it, the same for every link."""
+
+UNREADABLE = ("the document bytes inside the envelope: the vendor shows their number only",)
+
+
+@dataclass(frozen=True, slots=True)
+class CardSources:
+    """What a card is made from besides the plan.
+
+    Attributes:
+        request: The plan's request.
+        fields: The stored routing of every field, or None without extraction.
+        verdict: The stored redaction verdict, or None when nothing was to be removed.
+    """
+
+    request: Request
+    fields: dict[str, Any] | None
+    verdict: dict[str, Any] | None
+
+
+def card_sources(request: Request, documents: DocumentStore) -> CardSources:
+    """Read what the stages stored for the card."""
+    stored = request.artefacts
+    return CardSources(
+        request=request,
+        fields=get_json(documents, stored["fields"]) if "fields" in stored else None,
+        verdict=get_json(documents, stored["verdict"]) if "verdict" in stored else None,
+    )
+
+
+def card_for(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Card:
+    """Return the card of a plan for one approver.
+
+    Args:
+        plan: As just read.
+        sources: What the stages stored.
+        approver: Whose card it is.
+        base_url: Address of the approver's link; pictures and the PDF lie below it.
+    """
+    request = sources.request
+    return Card(
+        reference=reference_of(plan.plan_id),
+        title=plan.title,
+        requester=plan.requester_email or plan.requester,
+        instruction=plan.instruction,
+        action_sentence=action_sentence(plan),
+        irreversibility_sentence=irreversibility_sentence(),
+        recipients=tuple(
+            CardRecipient(one.order, one.name, one.email, one.source) for one in plan.recipients
+        ),
+        document=_document(plan, request, base_url),
+        plan_digest=plan.digest,
+        quorum=CardQuorum(
+            needed=plan.quorum,
+            approver_count=len(plan.approvers),
+            decisions=tuple(CardDecision(d.approver, d.verdict, d.at) for d in plan.decisions),
+        ),
+        deadline=plan.expires_at,
+        approver=approver,
+        confirmation_words=words_for(plan.digest, approver),
+        form_action=base_url,
+        fields=_fields(sources.fields),
+        redaction=_redaction(sources.verdict),
+        findings=_findings(sources.verdict),
+        warnings=request.notes,
+        not_read_back=UNREADABLE,
+        repeat=CardRepeat(reference_of(plan.repeat_of)) if plan.repeat_of else None,
+    )
+
+
+def card_digest(plan: Plan, sources: CardSources, approver: str) -> str:
+    """Return the SHA-256 (64 hex digits) of what an approver's card says, links left out."""
+    card = card_for(plan, sources, approver, _STILL)
+    text = json.dumps(asdict(card), sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def reference_of(plan_id: str) -> str:
+    """Return a short reference that a person can quote: `7K3QX9AB-1`."""
+    request_id, _, round_number = plan_id.partition("#")
+    return f"{request_id[-8:].upper()}-{round_number}"
+
+
+def action_sentence(plan: Plan) -> str:
+    """Say what Approve makes happen."""
+    names = [one.name for one in plan.recipients]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"Send this document to {listed} for signature."
+
+
+def irreversibility_sentence() -> str:
+    """Say why it cannot be taken back."""
+    return "The e-mails go out at once and cannot be taken back."
+
+
+def _document(plan: Plan, request: Request, base_url: str) -> CardDocument:
+    pages = tuple(
+        CardPage(number, f"{base_url}/pages/{number}", width, height)
+        for number, (width, height) in enumerate(request.page_sizes, start=1)
+    )
+    return CardDocument(
+        file_name=f"{plan.title}.pdf",
+        sha256=plan.document.sha256,
+        page_count=len(request.pages),
+        pages=pages,
+        pdf_url=f"{base_url}/document",
+    )
+
+
+def _fields(stored: dict[str, Any] | None) -> tuple[CardField, ...]:
+    if stored is None:
+        return ()
+    return tuple(
+        CardField(
+            path=one["path"],
+            label=one["label"],
+            value=one["value"],
+            route=FieldRoute(one["route"]),
+            reason=one["reason"],
+            witnesses=tuple(
+                CardWitness(witness["name"], WitnessSays(witness["says"]))
+                for witness in one["witnesses"]
+            ),
+            page_number=one["page"] or None,
+        )
+        for one in stored["fields"]
+    )
+
+
+def _redaction(verdict: dict[str, Any] | None) -> CardRedaction | None:
+    if verdict is None:
+        return None
+    return CardRedaction(
+        removals=tuple(CardRemoval(kind, count) for kind, count in verdict["removed"].items()),
+        channels=tuple(
+            ChannelVerdict(
+                row["channel"], row["reader"], ChannelResult(row["result"]), row["detail"]
+            )
+            for row in verdict["channels"]
+        ),
+        warnings=("The width of a black box still hints at the length of what was removed.",),
+    )
+
+
+def _findings(verdict: dict[str, Any] | None) -> tuple[CardFinding, ...]:
+    if verdict is None:
+        return ()
+    return tuple(CardFinding(one["kind"], one["page"], one["count"]) for one in verdict["unlisted"])

@@ -1,0 +1,119 @@
+"""Create Draft: the draft envelope at the e-sign vendor, exactly one that counts (design 8, Drafts).
+
+No known vendor call deletes a draft. So before the first call the request says that a draft may
+exist from now on; whoever comes after looks for it first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from no_undo.domain.addresses import person_key
+from no_undo.domain.errors import TransientError
+from no_undo.domain.envelope import EnvelopeStatus
+from no_undo.domain.fence import check_fence, fence_key_of
+from no_undo.domain.plan import plan_id_of
+from no_undo.domain.request import Request, Stage
+from no_undo.ports import EnvelopeDraft, ESignGateway
+from no_undo.use_cases.stage import Stages, commit, final_document, load
+
+ACTOR = "create_draft"
+MAX_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """What creates a draft, and which action kind it is for."""
+
+    esign: ESignGateway
+    action_kind: str
+
+
+def create_draft(request_id: str, stages: Stages, drafting: Drafting) -> None:
+    """Create this round's draft, or find the one that an earlier, interrupted call made.
+
+    Raises:
+        FenceHeldError: Another plan holds or has executed the same intended effect.
+        InDoubtError: The draft may exist; the next call looks for it.
+        VendorRefusedError: The vendor said no.
+    """
+    request = load(request_id, stages.store)
+    if request.envelope_id:
+        return
+    fence = stages.store.fence(fence_key(request, drafting.action_kind))
+    check_fence(fence, plan_id_of(request_id, request.round), request.repeat_of)
+    document = stages.documents.get(final_document(request))
+    found: tuple[str, ...] = ()
+    if request.draft_begun_at is None:
+        request = _note_begun(request, stages)
+    else:
+        found = _find_own(request, request.draft_begun_at, stages, drafting)
+    envelope_id = found[0] if found else _create(request, document, drafting)
+    _store(request, envelope_id, found[1:], stages)
+
+
+def fence_key(request: Request, action_kind: str) -> str:
+    """Return the fence key of what a request wants to happen."""
+    return fence_key_of(
+        request.tenant,
+        action_kind,
+        request.source_document.sha256,
+        [person_key(one.email) for one in request.recipients],
+    )
+
+
+def envelope_name(request: Request) -> str:
+    """Return the envelope's name: the title, and the plan id by which we find it again."""
+    return f"{request.title[:MAX_NAME]} [{plan_id_of(request.request_id, request.round)}]"
+
+
+def _note_begun(request: Request, stages: Stages) -> Request:
+    now = stages.clock.now()
+    return commit(
+        request.request_id,
+        stages,
+        lambda row: replace(row, draft_begun_at=now),
+        ACTOR,
+        "draft.begun",
+        {"round": request.round},
+    )
+
+
+def _create(request: Request, document: bytes, drafting: Drafting) -> str:
+    draft = EnvelopeDraft(
+        name=envelope_name(request),
+        file_name=f"{request.title[:MAX_NAME]}.pdf",
+        recipients=request.recipients,
+    )
+    return drafting.esign.create_draft(draft, document)
+
+
+def _find_own(
+    request: Request, begun_at: datetime, stages: Stages, drafting: Drafting
+) -> tuple[str, ...]:
+    """List the days around the first call and return our own drafts, lowest id first."""
+    day = timedelta(days=1)
+    first, last = (begun_at - day).date(), (stages.clock.now() + day).date()
+    listed = drafting.esign.find_envelopes(first, last, EnvelopeStatus.DRAFT.value)
+    name = envelope_name(request)
+    own = [one for one in listed if drafting.esign.read_envelope(one).name == name]
+    return tuple(sorted(own, key=lambda one: (len(one), one)))
+
+
+def _store(request: Request, envelope_id: str, others: tuple[str, ...], stages: Stages) -> None:
+    if envelope_id in request.abandoned_drafts:
+        raise TransientError("the draft found was already recorded as abandoned; look again")
+    commit(
+        request.request_id,
+        stages,
+        lambda now: replace(
+            now,
+            envelope_id=envelope_id,
+            abandoned_drafts=(*now.abandoned_drafts, *others),
+            stage=Stage.APPROVE,
+        ),
+        ACTOR,
+        "draft.created",
+        {"envelope": envelope_id, "abandoned": list(others), "round": request.round},
+    )

@@ -1,0 +1,151 @@
+"""Verify Redaction: independent proof before a draft exists, and the page pictures (P8)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+from no_undo.domain.errors import RedactionUnprovenError
+from no_undo.domain.redaction import ChannelResult, ChannelVerdict, RedactionVerdict, TargetType
+from no_undo.domain.request import Request, Stage
+from no_undo.ports import DocumentInspector, KeyedHasher, PiiDetector, RedactionVerifier
+from no_undo.use_cases.stage import (
+    PNG,
+    Stages,
+    artefact,
+    commit,
+    final_document,
+    get_json,
+    key_of,
+    load,
+    put_json,
+    with_artefact,
+)
+
+ACTOR = "verify_redaction"
+PICTURE_DPI = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What proves a redaction and pictures the result."""
+
+    verifier: RedactionVerifier
+    detector: PiiDetector
+    inspector: DocumentInspector
+    hasher: KeyedHasher
+
+
+def verify_redaction(request_id: str, stages: Stages, verification: Verification) -> None:
+    """Prove that every target is gone and picture every page of the final document.
+
+    Raises:
+        RedactionUnprovenError: A value survived, or could not be measured; names channels only.
+    """
+    request = load(request_id, stages.store)
+    if request.stage is not Stage.VERIFY:
+        return
+    changed = request
+    details: dict[str, Any] = {"asked": bool(request.redaction)}
+    if request.redaction:
+        verdict, body = _verdict(request, stages, verification)
+        ref = put_json(stages.documents, key_of(request, "verdict.json"), body)
+        changed = with_artefact(request, "verdict", ref)
+        details |= {
+            "proven": verdict.proven,
+            "verdictSha256": ref.sha256,
+            "checks": len(verdict.channels),
+        }
+        _refuse_unproven(request, stages, verdict, details)
+    final = stages.documents.get(final_document(request))
+    pictures = verification.inspector.page_pictures(final, dpi=PICTURE_DPI)
+    pages = tuple(
+        stages.documents.put(key_of(request, f"page-{number}.png"), picture, PNG)
+        for number, picture in enumerate(pictures, start=1)
+    )
+    commit(
+        request_id,
+        stages,
+        lambda now: replace(
+            now,
+            artefacts=changed.artefacts,
+            pages=pages,
+            page_sizes=tuple(png_size(one) for one in pictures),
+            stage=Stage.DRAFT,
+        ),
+        ACTOR,
+        "redaction.verified",
+        {**details, "pages": len(pages)},
+    )
+
+
+def png_size(picture: bytes) -> tuple[int, int]:
+    """Return width and height of a PNG in pixels, from its IHDR chunk (RFC 2083 4.1.1)."""
+    return int.from_bytes(picture[16:20], "big"), int.from_bytes(picture[20:24], "big")
+
+
+def _verdict(
+    request: Request, stages: Stages, verification: Verification
+) -> tuple[RedactionVerdict, dict[str, Any]]:
+    before = stages.documents.get(artefact(request, "assembled"))
+    after = stages.documents.get(artefact(request, "redacted"))
+    values: dict[str, str] = get_json(stages.documents, artefact(request, "targets"))["values"]
+    rows = verification.verifier.verify(
+        before, after, values, signature_fields=len(request.recipients)
+    )
+    found, others = _residual(request, after, verification)
+    verdict = RedactionVerdict((*rows, *found))
+    body = {
+        "proven": verdict.proven,
+        "channels": [
+            {
+                "channel": one.channel,
+                "reader": one.reader,
+                "result": one.result.value,
+                "detail": one.detail,
+            }
+            for one in verdict.channels
+        ],
+        "removed": dict(Counter(values.values())),
+        "values": [
+            {"kind": kind, "hmac": verification.hasher.digest(request.request_id, value)}
+            for value, kind in values.items()
+        ],
+        "unlisted": [
+            {"kind": kind, "page": page, "count": count}
+            for (kind, page), count in sorted(others.items())
+        ],
+    }
+    return verdict, body
+
+
+def _residual(
+    request: Request, after: bytes, verification: Verification
+) -> tuple[tuple[ChannelVerdict, ...], Counter[tuple[str, int]]]:
+    """What our own detector still sees: of the kinds asked for it blocks, of others it is shown."""
+    asked = {one.value for one in request.redaction if one.type is TargetType.KIND}
+    seen: Counter[tuple[str, int]] = Counter()
+    for page in verification.inspector.page_texts(after):
+        for kind, _value in verification.detector.detect(page.text):
+            seen[kind, page.page_index + 1] += 1
+    left = sorted({kind for kind, _page in seen if kind in asked})
+    row = ChannelVerdict(
+        channel="detector",
+        reader="own rules on pdfium text",
+        result=ChannelResult.FOUND if left else ChannelResult.GONE,
+        detail=f"kinds still found: {', '.join(left)}" if left else "no value of the asked kinds",
+    )
+    others = Counter({key: count for key, count in seen.items() if key[0] not in asked})
+    return (row,), others
+
+
+def _refuse_unproven(
+    request: Request, stages: Stages, verdict: RedactionVerdict, details: dict[str, Any]
+) -> None:
+    if verdict.proven:
+        return
+    open_rows = [one for one in verdict.channels if one.result is not ChannelResult.GONE]
+    channels = ", ".join(sorted({one.channel for one in open_rows})) or "nothing was checked"
+    commit(request.request_id, stages, lambda now: now, ACTOR, "redaction.unproven", details)
+    raise RedactionUnprovenError(f"removal is not proven in: {channels}; nothing was drafted")
