@@ -12,6 +12,8 @@ AWS: a missed heartbeat ends the task with error ``States.Timeout`` and a ``Task
 Correction: all of the above. The clock starts before the request, so a slow Lambda uses it up.
 """
 
+# ruff: noqa: SLF001 -- corrections reach into private parts of the emulator; pins guard them
+
 import contextvars
 import json
 import threading

@@ -9,7 +9,7 @@ AWS: ``errorType`` is the exception's class name, beside ``errorMessage``, ``req
     after 3.00 seconds".
 Correction: the worker reports class and stack; the invoke answer carries them.
 
-``SystemExit`` in a handler ends the worker, which is reported as a kill; AWS words it "exit status".
+``SystemExit`` in a handler ends the worker and is reported as a kill; AWS words it "exit status".
 """
 
 import threading

@@ -14,6 +14,8 @@ Signatures of IAM users and role sessions **are** verified by the emulator, thos
 (``test``) are **not**: nothing here proves that AWS would refuse a forged request.
 """
 
+# ruff: noqa: SLF001 -- corrections reach into private parts of the emulator; pins guard them
+
 import json
 import os
 from collections.abc import Callable
@@ -103,6 +105,10 @@ def install() -> None:
     service, functions = pins.module("services.apigateway"), pins.module("services.lambda_svc")
     provisioners = pins.module("services.cloudformation.provisioners")
     pins.replace(service, "_iam_caller_identity_v2", "c4ea0a0645bb", _full_caller)
+    rest_apis, app = pins.module("services.apigateway_v1"), pins.module("app")
+    pins.replace(
+        app, "_enforce_execute_api", "41e437c7b90d", lambda check: _plain_refusal(check, rest_apis)
+    )
     pins.replace(
         functions, "lambda_execute_result_to_api_proxy_response", "36f0ed215e85", _plain_failure
     )

@@ -8,6 +8,8 @@ AWS: the state machine sees ``Lambda.TooManyRequestsException`` (Step Functions 
 Correction: both.
 """
 
+# ruff: noqa: SLF001 -- corrections reach into private parts of the emulator; pins guard them
+
 import contextvars
 import time
 from collections.abc import Callable
@@ -49,7 +51,7 @@ def install() -> None:
 
     def wait_when_asynchronous(execute: Callable[..., Json]) -> Callable[..., Json]:
         def run(function: Json, event: object) -> Json:
-            if asynchronous.get(False):  # noqa: FBT003
+            if asynchronous.get(False):
                 return _wait_out_throttle(execute, function, event)
             return execute(function, event)
 

@@ -48,7 +48,7 @@ class LayerCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(dir=self._folder))
         with zipfile.ZipFile(archive) as content:
-            content.extractall(unfinished)  # noqa: S202 a layer of the template being tried
+            content.extractall(unfinished)
         try:
             unfinished.rename(unpacked)
         except OSError:

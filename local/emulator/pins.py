@@ -34,7 +34,7 @@ def require_version() -> None:
         )
 
 
-def module(name: str) -> ModuleType:
+def module(name: str) -> Any:  # noqa: ANN401 the emulator has no types
     """Import a module of the emulator by its name below ``ministack``, such as ``services.s3``."""
     return importlib.import_module(f"ministack.{name}")
 

@@ -8,6 +8,8 @@ Correction: ``lambda:InvokeFunction`` and the DynamoDB integrations are checked 
     own policy evaluator. Other integrations are **not** checked.
 """
 
+# ruff: noqa: SLF001 -- corrections reach into private parts of the emulator; pins guard them
+
 import contextvars
 import hashlib
 from collections.abc import Callable
@@ -42,7 +44,7 @@ class _MachineRole:
     def remember(self, execute: Callable[..., Any]) -> Callable[..., Any]:
         def run(state: Json, data: object, execution: Json | None, context: Json) -> object:
             machine_arn = (execution or {}).get("stateMachineArn", "")
-            machine = self._service._state_machines.get(machine_arn) or {}
+            machine: Json = self._service._state_machines.get(machine_arn) or {}
             self._role.set(machine.get("roleArn", ""))
             return execute(state, data, execution, context)
 

@@ -4,12 +4,14 @@ Gap: the emulator saves its state only when it is stopped cleanly, so a kill los
 AWS: what was acknowledged is durable.
 Correction: a save every two seconds **on the event loop**, where request handlers run. A save in
     a thread of its own meets dictionaries that change under it and skips them silently. What
-    remains is a bounded loss of about the pause, and files that may stem from two moments. Long byte
-strings (layers) are written once, beside the state, instead of into every save.
+    remains is a bounded loss of about the pause, and files that may stem from two moments. Long
+    byte strings (layers) are written once, beside the state, instead of into every save.
 
 Executions that run when the process dies are ``FAILED`` with ``States.ServiceRestart`` after the
 next start; on AWS they would go on.
 """
+
+# ruff: noqa: SLF001 -- corrections reach into private parts of the emulator; pins guard them
 
 import hashlib
 import threading

@@ -72,8 +72,8 @@ async def _read_call(request: Request, sandbox: Sandbox, name: str) -> VendorCal
         content_type=request.headers.get("content-type", ""),
         body=await request.body(),
     )
-    request.scope["vendor_folder"] = call.folder_id
-    fault = sandbox.faults.take(name, call.folder_id)
+    folder = request.scope["vendor_folder"] = call.folder_id
+    fault = sandbox.faults.take(name, folder)
     request.scope["vendor_behaviour"] = fault.behaviour.value if fault else None
     return replace(call, fault=fault)
 
@@ -81,7 +81,7 @@ async def _read_call(request: Request, sandbox: Sandbox, name: str) -> VendorCal
 async def _run(request: Request, sandbox: Sandbox, call: VendorCall, handler: Handler) -> Response:
     client_gone = asyncio.Event()
     watcher = asyncio.create_task(_watch(request, client_gone))
-    folder = call.folder_id
+    folder = request.scope["vendor_folder"]
     try:
         if not await sandbox.holds.pass_point(call.route, Point.BEFORE_EFFECT, folder, client_gone):
             return answers.DropConnection()

@@ -1,5 +1,7 @@
 """``python -m local.stack up|down|status``."""
 
+# ruff: noqa: T201 -- the output of the command
+
 import argparse
 import json
 import sys

@@ -4,9 +4,15 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 REGION = "us-east-1"
 _ROOT_KEY = "test"
+
+
+def error_code(error: ClientError) -> str:
+    """Return the code of an AWS error, such as ``ValidationError``; empty when it has none."""
+    return error.response.get("Error", {}).get("Code", "")
 
 
 class Aws:
@@ -25,18 +31,19 @@ class Aws:
         secret_access_key: str = _ROOT_KEY,
     ) -> None:
         self.endpoint_url = endpoint_url
-        self._session = boto3.Session(
+        session: Any = boto3.Session(
             aws_access_key_id=access_key_id,
             aws_secret_access_key=secret_access_key,
             region_name=REGION,
         )
+        self._session = session  # its stubs know a fixed list of services
         self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:  # noqa: ANN401 boto3 builds clients at run time
         """Return the client of a service; the same one each time."""
         if service not in self._clients:
             config = Config(connect_timeout=5, read_timeout=60, retries={"total_max_attempts": 2})
-            self._clients[service] = self._session.client(  # type: ignore[call-overload]  # any name
+            self._clients[service] = self._session.client(
                 service, endpoint_url=self.endpoint_url, config=config
             )
         return self._clients[service]

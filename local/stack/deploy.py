@@ -66,7 +66,8 @@ def _intrinsic(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Json:
     return {f"Fn::{suffix}": value}
 
 
-_TemplateLoader.add_multi_constructor("!", _intrinsic)
+_loader: Any = _TemplateLoader  # its stub leaves a type open
+_loader.add_multi_constructor("!", _intrinsic)
 
 
 def read_template(path: Path) -> Json:
@@ -156,21 +157,30 @@ def deploy(
     _ensure_bucket(s3)
     template = read_template(built_template)
     upload_local_paths(template, built_template.parent, _Uploads(s3).upload)
-    _submit(cloudformation, stack_name, json.dumps(template, default=str), parameters or {})
+    url = _upload_template(s3, template)
+    _submit(cloudformation, stack_name, url, parameters or {})
     stack = _wait(cloudformation, stack_name)
     outputs = {item["OutputKey"]: item["OutputValue"] for item in stack.get("Outputs", [])}
     return Deployed(stack_name, outputs, time.monotonic() - started)
 
 
+def _upload_template(s3: Any, template: Json) -> str:  # noqa: ANN401 a boto3 client
+    """Upload the template: CloudFormation takes at most 51,200 bytes in the call itself."""
+    body = json.dumps(template, default=str).encode("utf-8")
+    key = f"{hashlib.sha256(body).hexdigest()}.template"
+    s3.put_object(Bucket=ARTIFACTS_BUCKET, Key=key, Body=body)
+    return f"{s3.meta.endpoint_url}/{ARTIFACTS_BUCKET}/{key}"
+
+
 def _submit(
     cloudformation: Any,  # noqa: ANN401 a boto3 client
     stack_name: str,
-    body: str,
+    template_url: str,
     parameters: Mapping[str, str],
 ) -> None:
     request = {
         "StackName": stack_name,
-        "TemplateBody": body,
+        "TemplateURL": template_url,
         "Capabilities": ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
         "Parameters": [
             {"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()
@@ -182,8 +192,8 @@ def _submit(
     try:
         cloudformation.update_stack(**request)
     except ClientError as error:
-        if "No updates are to be performed" not in error.response["Error"]["Message"]:
-            raise DeployError(error.response["Error"]["Message"]) from error
+        if "No updates are to be performed" not in str(error):
+            raise DeployError(str(error)) from error
 
 
 def _exists(cloudformation: Any, stack_name: str) -> bool:  # noqa: ANN401 a boto3 client

@@ -60,7 +60,7 @@ def start(
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 our own programs
             command,
             cwd=folder,
             env=None if environment is None else dict(environment),
@@ -82,7 +82,7 @@ def start_time(pid: int) -> str | None:
         except OSError:
             return None
         return None if fields[0] == "Z" else fields[19]
-    answer = subprocess.run(
+    answer = subprocess.run(  # noqa: S603 a number, no outside text
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)],  # noqa: S607 the system's own ps
         capture_output=True,
         text=True,
@@ -114,10 +114,10 @@ def kill(record: ProcessRecord) -> None:
         _wait_until_gone(record, _GRACE_SECONDS)
 
 
-def log_tail(record: ProcessRecord, lines: int = 20) -> str:
-    """Return the last lines of a process's log."""
+def log_tail(log: Path, lines: int = 20) -> str:
+    """Return the last lines of a log; empty when there is none."""
     with contextlib.suppress(OSError):
-        return "\n".join(Path(record.log).read_text(errors="replace").splitlines()[-lines:])
+        return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
     return ""
 
 

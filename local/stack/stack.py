@@ -8,12 +8,13 @@ restart. All of it listens on 127.0.0.1 only.
 import contextlib
 import fcntl
 import json
+import random
 import socket
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from local.stack.processes import ProcessRecord
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / ".local"
 _STATE_FILE, _LOCK_FILE = "stack.json", "stack.lock"
-_READY_SECONDS = 30.0
+# Below what systems give to outgoing connections, so that a port is still free on restart.
+_PORTS = range(20_000, 30_000)
+_READY_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _ATTEMPTS = 3
 
@@ -44,9 +47,9 @@ class StackState:
         outputs: The outputs of the stack that was deployed last.
     """
 
-    ports: dict[str, int] = field(default_factory=dict)
-    running: list[ProcessRecord] = field(default_factory=list)
-    outputs: dict[str, str] = field(default_factory=dict)
+    ports: dict[str, int] = field(default_factory=dict[str, int])
+    running: list[ProcessRecord] = field(default_factory=list[ProcessRecord])
+    outputs: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def _write_state(data: Path, state: StackState) -> None:
 
 
 @contextlib.contextmanager
-def _locked(data: Path) -> Iterator[None]:
+def _locked(data: Path) -> Generator[None]:
     """Let one command at a time change the stack of a data folder."""
     data.mkdir(parents=True, exist_ok=True)
     with (data / _LOCK_FILE).open("w") as lock:
@@ -166,20 +169,18 @@ def kill(data: Path, part: str) -> None:
 
 
 def _start_part(part: str, data: Path, ports: dict[str, int], wait_scale: float) -> ProcessRecord:
+    """Start one part, on another port when another program was quicker to take the first."""
+    log = _fresh_log(data / "logs" / f"{part}.log")
     for _ in range(_ATTEMPTS):
         ports[part] = _free_port(ports.get(part))
-        record = processes.start(
-            part,
-            _command(part, data, ports, wait_scale),
-            log=_fresh_log(data / "logs" / f"{part}.log"),
-            folder=ROOT,
-        )
+        command = _command(part, data, ports, wait_scale)
+        record = processes.start(part, command, log=log, folder=ROOT)
         if _becomes_ready(record, _probe(part, record, ports)):
             return record
         processes.stop(record)
     raise StackError(
         f"The {part} did not come up in {_ATTEMPTS} attempts. "
-        f"The end of {record.log}:\n{processes.log_tail(record)}"
+        f"The end of {log}:\n{processes.log_tail(log)}"
     )
 
 
@@ -229,13 +230,11 @@ def _fresh_log(log: Path) -> Path:
 
 
 def _free_port(preferred: int | None) -> int:
-    """Return the preferred port when it is free, or else any free one."""
-    for port in (preferred, 0):
-        if port is None:
-            continue
+    """Return the preferred port when it is free, or else any free one of our range."""
+    candidates = random.sample(_PORTS, len(_PORTS))
+    for port in candidates if preferred is None else [preferred, *candidates]:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(("127.0.0.1", port))
-            chosen: int = probe.getsockname()[1]
-            return chosen
-    raise StackError("No free port on 127.0.0.1.")
+            return port
+    raise StackError(f"No free port in {_PORTS} on 127.0.0.1.")

@@ -60,7 +60,7 @@ def site() -> Site:
         pages={
             "/approvals/k": render.approval_page(card),
             "/approvals/k/again": render.approval_page(card, failed),
-            "/approvals/k/done": render.result_page(results.approved_sending(**about)),
+            "/approvals/k/done": render.result_page(results.approved_complete(**about)),
             "/approvals/unknown": render.result_page(results.unknown_link()),
         },
         picture=a_picture(),

@@ -143,7 +143,6 @@ def test_what_a_robot_finds_in_the_page_does_not_hold_the_confirmation(
                 if (field.type === 'radio') field.checked = true;
                 else if (field.type !== 'hidden') field.value = offered.find(one => one) || 'x';
               }
-              document.querySelectorAll('a').forEach(link => link.dispatchEvent(new Event('focus')));
               document.querySelectorAll('form').forEach(form => form.submit());
             }"""
         )

@@ -88,9 +88,9 @@ def load(path: Path) -> Fixture:
 
 def body_of(response: dict[str, Any], path: Path) -> bytes:
     if "file" in response:
-        return (path.parent / response["file"]).read_bytes()
+        return (path.parent / str(response["file"])).read_bytes()
     body = response.get("json", response.get("text", response.get("body", "")))
-    text = body if isinstance(body, str) else json.dumps(body)
+    text: str = body if isinstance(body, str) else json.dumps(body)
     return text.encode()
 
 

@@ -258,7 +258,13 @@ def test_a_sent_date_that_is_none_is_not_read_as_one(sent: object) -> None:
 
 @pytest.mark.parametrize(
     ("documents", "ids", "count"),
-    [(None, None, None), ([], [], None), ([], [1], 1), ([{}], [1, 2], 2), ([{}, {}], None, 2)],
+    [
+        (None, None, None),
+        ([], [], None),
+        ([], [1], 1),
+        (["contract"], [1, 2], 2),
+        (["contract", "annex"], None, 2),
+    ],
 )
 def test_documents_are_counted_where_they_are_shown(
     documents: object, ids: object, count: int | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -59,7 +59,8 @@ def with_values(original: Any, text: str, path: str, name: str = "") -> Any:  # 
         }
         return replace(original, **changes)
     if isinstance(original, tuple):
-        return tuple(with_values(one, text, path, name) for one in original)
+        members = cast("Iterable[Any]", original)
+        return tuple(with_values(one, text, path, name) for one in members)
     if type(original) is str and original:  # an enumeration's value is not the caller's
         return path if name in _URLS else text
     return original

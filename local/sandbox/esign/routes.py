@@ -134,24 +134,25 @@ def _send_draft_folder(sandbox: Sandbox, call: VendorCall) -> Response:
 @_refusals_as_200
 def _my_folder(sandbox: Sandbox, call: VendorCall) -> Response:
     folder = folders.find_folder(sandbox, _folder_id(call))
-    shown = folder_json(folder, sandbox.now_ms(), with_owner=True)
+    now = sandbox.now_ms()
+    shown = folder_json(folder, now, with_owner=True)
     unknown = call.misbehaves(Behaviour.UNKNOWN_STATUS)
     if unknown is not None:
         shown["folderStatus"] = unknown.status_text
-    return JSONResponse(
-        {"result": "success", "folder": shown, "Folder History": history_json(folder)}
-    )
+    history = history_json(folder, now)
+    return JSONResponse({"result": "success", "folder": shown, "Folder History": history})
 
 
 @_refusals_as_200
 def _view_activity_history(sandbox: Sandbox, call: VendorCall) -> Response:
     folder = folders.find_folder(sandbox, _folder_id(call))
-    shared = folder.visible_status(sandbox.now_ms()) is not FolderStatus.DRAFT
+    now = sandbox.now_ms()
+    shared = folder.visible_status(now) is not FolderStatus.DRAFT
     if call.misbehaves(Behaviour.CONTRADICTING_HISTORY) is not None:
         shared = not shared
     if not shared:
         raise FolderRefusedError("logs of a non-shared folder can not be viewed.")
-    return JSONResponse({"result": "success", "Folder History": history_json(folder)})
+    return JSONResponse({"result": "success", "Folder History": history_json(folder, now)})
 
 
 @_refusals_as_200

@@ -101,9 +101,11 @@ def _party_json(folder: Folder, party: Party) -> dict[str, Any]:
     }
 
 
-def history_json(folder: Folder) -> list[dict[str, Any]]:
-    """Return the entries under the vendor's key `Folder History`."""
-    return [_entry_json(folder, entry) for entry in folder.history]
+def history_json(folder: Folder, now_ms: int) -> list[dict[str, Any]]:
+    """Return the entries under the vendor's key `Folder History`, a lagging send left out."""
+    draft = folder.visible_status(now_ms) is FolderStatus.DRAFT
+    shown = folder.history[:1] if draft else folder.history
+    return [_entry_json(folder, entry) for entry in shown]
 
 
 def _entry_json(folder: Folder, entry: HistoryEntry) -> dict[str, Any]:

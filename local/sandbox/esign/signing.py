@@ -1,5 +1,8 @@
 """Signing with real signatures: one field per text tag, one certificate per signer."""
 
+# pyright: reportUnknownMemberType=false
+# pyhanko annotates its parameters only in part.
+
 from __future__ import annotations
 
 import io
@@ -31,7 +34,7 @@ _MIN_HEIGHT = 30.0  # a lower field renders invisibly at the vendor (reported)
 _FILL_THE_FIELD = layout.SimpleBoxLayoutRule(
     x_align=layout.AxisAlignment.ALIGN_MIN,
     y_align=layout.AxisAlignment.ALIGN_MIN,
-    margins=layout.Margins.uniform(0),
+    margins=layout.Margins(),
 )
 _SIGNING_LOCK = threading.Lock()
 
@@ -117,7 +120,7 @@ def _with_fields(pdf: bytes, tags: list[SignatureTag]) -> bytes:
             writer, fields.SigFieldSpec(name, on_page=tag.page_index, box=_field_box(tag))
         )
     output = io.BytesIO()
-    writer.write(output)
+    writer.write(output)  # type: ignore[no-untyped-call]  # pyhanko is partly untyped
     return output.getvalue()
 
 
@@ -141,8 +144,9 @@ def _sign_field(pdf: bytes, field: str, party: Party, signer: SimpleSigner, at: 
             str(stamp), border_width=0, background_layout=_FILL_THE_FIELD
         )
         pdf_signer = PdfSigner(metadata, signer, stamp_style=style)
-        output = pdf_signer.sign_pdf(IncrementalPdfFileWriter(io.BytesIO(pdf)))
-    return bytes(output.getvalue())
+        output = io.BytesIO()
+        pdf_signer.sign_pdf(IncrementalPdfFileWriter(io.BytesIO(pdf)), output=output)
+    return output.getvalue()
 
 
 def _simple_signer(pair: KeyPair, root: KeyPair) -> SimpleSigner:
@@ -150,9 +154,7 @@ def _simple_signer(pair: KeyPair, root: KeyPair) -> SimpleSigner:
     bundle = pkcs12.serialize_key_and_certificates(
         None, pair.key, pair.certificate, [root.certificate], NoEncryption()
     )
-    signer = SimpleSigner.load_pkcs12_data(bundle, other_certs=[])
-    if signer is None:
-        raise ValueError("the signer's key pair was not accepted")
+    signer: SimpleSigner = SimpleSigner.load_pkcs12_data(bundle, other_certs=[])
     return signer
 
 

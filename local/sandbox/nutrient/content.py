@@ -177,9 +177,9 @@ class Unit:
 
     page_index: int | None
     root: Content
-    glyphs: list[Glyph] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
-    drawings: list[Drawing] = field(default_factory=list)
+    glyphs: list[Glyph] = field(default_factory=list[Glyph])
+    pictures: list[Picture] = field(default_factory=list[Picture])
+    drawings: list[Drawing] = field(default_factory=list[Drawing])
     unreadable: int = 0
 
 
@@ -355,18 +355,18 @@ class _Run:
 
     # graphics state
 
-    def _save(self, _: list[Any]) -> None:
+    def save(self, _: list[Any]) -> None:
         if len(self._stack) < _MAX_STATES:
             self._stack.append(replace(self._state))
 
-    def _restore(self, _: list[Any]) -> None:
+    def restore(self, _: list[Any]) -> None:
         if self._stack:
             self._state = self._stack.pop()
 
-    def _concat(self, operands: list[Any]) -> None:
+    def concat(self, operands: list[Any]) -> None:
         self._state.ctm = multiply(_matrix_of(operands), self._state.ctm)
 
-    def _ext_state(self, operands: list[Any]) -> None:
+    def ext_state(self, operands: list[Any]) -> None:
         state = self._resource(Name.ExtGState, operands[0])
         if state is None:
             return
@@ -377,12 +377,12 @@ class _Run:
         if isinstance(mask, pikepdf.Dictionary):
             self._walk.descend(mask.get(Name.G), self._content, self._state, self._depth)
 
-    def _paint_with(self, operands: list[Any]) -> None:
+    def paint_with(self, operands: list[Any]) -> None:
         if operands and isinstance(operands[-1], pikepdf.Name):
             pattern = self._resource(Name.Pattern, operands[-1])
             self._walk.pattern(pattern, self._content, self._depth)
 
-    def _do(self, operands: list[Any]) -> None:
+    def do(self, operands: list[Any]) -> None:
         target = self._resource(Name.XObject, operands[0])
         if not isinstance(target, pikepdf.Stream):
             return
@@ -403,11 +403,11 @@ class _Run:
 
     # paths
 
-    def _path_move(self, operands: list[Any]) -> None:
+    def path_move(self, operands: list[Any]) -> None:
         x, y = apply(self._state.ctm, float(operands[0]), float(operands[1]))
         self._paths.append(Drawing((x, y, x, y), self._content, self._at, self._at))
 
-    def _path_points(self, operands: list[Any]) -> None:
+    def path_points(self, operands: list[Any]) -> None:
         if not self._paths:
             return
         numbers = [float(value) for value in operands]
@@ -418,79 +418,79 @@ class _Run:
             left, bottom, right, top = path.box
             path.box = (min(left, px), min(bottom, py), max(right, px), max(top, py))
 
-    def _rectangle(self, operands: list[Any]) -> None:
+    def rectangle(self, operands: list[Any]) -> None:
         x, y, width, height = (float(value) for value in operands)
-        self._path_move([x, y])
-        self._path_points([x + width, y + height, x + width, y, x, y + height])
+        self.path_move([x, y])
+        self.path_points([x + width, y + height, x + width, y, x, y + height])
 
-    def _paint_path(self, _: list[Any]) -> None:
+    def paint_path(self, _: list[Any]) -> None:
         self._walk.unit.drawings.extend(self._paths)
         self._paths = []
 
-    def _end_path(self, _: list[Any]) -> None:
+    def end_path(self, _: list[Any]) -> None:
         self._paths = []
 
     # text state
 
-    def _begin_text(self, _: list[Any]) -> None:
+    def begin_text(self, _: list[Any]) -> None:
         self._tm = self._line = IDENTITY
 
-    def _set_font(self, operands: list[Any]) -> None:
+    def set_font(self, operands: list[Any]) -> None:
         self._state.font = self._walk.font(self._resource(Name.Font, operands[0]))
         self._state.size = float(operands[1])
 
-    def _set_char_space(self, operands: list[Any]) -> None:
+    def set_char_space(self, operands: list[Any]) -> None:
         self._state.char_space = float(operands[0])
 
-    def _set_word_space(self, operands: list[Any]) -> None:
+    def set_word_space(self, operands: list[Any]) -> None:
         self._state.word_space = float(operands[0])
 
-    def _set_scale(self, operands: list[Any]) -> None:
+    def set_scale(self, operands: list[Any]) -> None:
         self._state.scale = float(operands[0]) / 100
 
-    def _set_leading(self, operands: list[Any]) -> None:
+    def set_leading(self, operands: list[Any]) -> None:
         self._state.leading = float(operands[0])
 
-    def _set_rise(self, operands: list[Any]) -> None:
+    def set_rise(self, operands: list[Any]) -> None:
         self._state.rise = float(operands[0])
 
-    def _set_mode(self, operands: list[Any]) -> None:
+    def set_mode(self, operands: list[Any]) -> None:
         self._state.mode = int(operands[0])
 
     # text position
 
-    def _move(self, operands: list[Any]) -> None:
+    def move(self, operands: list[Any]) -> None:
         shift = (1.0, 0.0, 0.0, 1.0, float(operands[0]), float(operands[1]))
         self._tm = self._line = multiply(shift, self._line)
 
-    def _move_leading(self, operands: list[Any]) -> None:
+    def move_leading(self, operands: list[Any]) -> None:
         self._state.leading = -float(operands[1])
-        self._move(operands)
+        self.move(operands)
 
-    def _set_matrix(self, operands: list[Any]) -> None:
+    def set_matrix(self, operands: list[Any]) -> None:
         self._tm = self._line = _matrix_of(operands)
 
-    def _next_line(self, _: list[Any]) -> None:
-        self._move([0.0, -self._state.leading])
+    def next_line(self, _: list[Any]) -> None:
+        self.move([0.0, -self._state.leading])
 
     # text showing
 
-    def _show(self, operands: list[Any]) -> None:
+    def show(self, operands: list[Any]) -> None:
         self._show_string(operands[-1], 0)
 
-    def _show_array(self, operands: list[Any]) -> None:
+    def show_array(self, operands: list[Any]) -> None:
         for item, entry in enumerate(operands[0]):
             if isinstance(entry, pikepdf.String):
                 self._show_string(entry, item)
             else:
                 self._advance(-float(entry) / 1000 * self._state.size)
 
-    def _show_on_next_line(self, operands: list[Any]) -> None:
+    def show_on_next_line(self, operands: list[Any]) -> None:
         spacing = operands[:-1]
         if spacing:
             self._state.word_space, self._state.char_space = map(float, spacing)
-        self._next_line([])
-        self._show(operands)
+        self.next_line([])
+        self.show(operands)
 
     def _show_string(self, shown: Any, item: int) -> None:  # noqa: ANN401 - PDF values
         state = self._state
@@ -535,41 +535,39 @@ def _matrix_of(values: Any) -> Matrix:  # noqa: ANN401 - PDF values
 
 
 _Handler = Callable[[_Run, list[Any]], None]
-# The handlers are private to `_Run`; the table sits beside it and is part of the same unit.
-# ruff: noqa: SLF001
 _HANDLERS: Mapping[str, _Handler] = {
-    "q": _Run._save,
-    "Q": _Run._restore,
-    "cm": _Run._concat,
-    "gs": _Run._ext_state,
-    "scn": _Run._paint_with,
-    "SCN": _Run._paint_with,
-    "Do": _Run._do,
-    "m": _Run._path_move,
-    "l": _Run._path_points,
-    "c": _Run._path_points,
-    "v": _Run._path_points,
-    "y": _Run._path_points,
-    "h": _Run._path_points,
-    "re": _Run._rectangle,
-    **dict.fromkeys(("f", "F", "f*", "S", "s", "B", "B*", "b", "b*"), _Run._paint_path),
-    "n": _Run._end_path,
-    "BT": _Run._begin_text,
-    "Tf": _Run._set_font,
-    "Tc": _Run._set_char_space,
-    "Tw": _Run._set_word_space,
-    "Tz": _Run._set_scale,
-    "TL": _Run._set_leading,
-    "Ts": _Run._set_rise,
-    "Tr": _Run._set_mode,
-    "Td": _Run._move,
-    "TD": _Run._move_leading,
-    "Tm": _Run._set_matrix,
-    "T*": _Run._next_line,
-    "Tj": _Run._show,
-    "TJ": _Run._show_array,
-    "'": _Run._show_on_next_line,
-    '"': _Run._show_on_next_line,
+    "q": _Run.save,
+    "Q": _Run.restore,
+    "cm": _Run.concat,
+    "gs": _Run.ext_state,
+    "scn": _Run.paint_with,
+    "SCN": _Run.paint_with,
+    "Do": _Run.do,
+    "m": _Run.path_move,
+    "l": _Run.path_points,
+    "c": _Run.path_points,
+    "v": _Run.path_points,
+    "y": _Run.path_points,
+    "h": _Run.path_points,
+    "re": _Run.rectangle,
+    **dict.fromkeys(("f", "F", "f*", "S", "s", "B", "B*", "b", "b*"), _Run.paint_path),
+    "n": _Run.end_path,
+    "BT": _Run.begin_text,
+    "Tf": _Run.set_font,
+    "Tc": _Run.set_char_space,
+    "Tw": _Run.set_word_space,
+    "Tz": _Run.set_scale,
+    "TL": _Run.set_leading,
+    "Ts": _Run.set_rise,
+    "Tr": _Run.set_mode,
+    "Td": _Run.move,
+    "TD": _Run.move_leading,
+    "Tm": _Run.set_matrix,
+    "T*": _Run.next_line,
+    "Tj": _Run.show,
+    "TJ": _Run.show_array,
+    "'": _Run.show_on_next_line,
+    '"': _Run.show_on_next_line,
 }
 
 

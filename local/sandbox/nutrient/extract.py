@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.sandbox.nutrient import envelope
-from local.sandbox.nutrient.errors import BadRequestError
+from local.sandbox.nutrient import instructions as shapes
 from local.sandbox.nutrient.fields import FieldResult, Found, find_fields
 from local.sandbox.nutrient.reading import Block, ReadingPlan, ReadPage, ReadWord, read_pages
 from local.sandbox.nutrient.schema import check_schema
 from local.sandbox.nutrient.switches import HONEST, Switches
 
-MODES = ("structure", "understand", "agentic")
 _NOT_FOUND_GROUNDING = 0.4
 _PIXELS_PER_POINT = 200 / 72
 
@@ -43,17 +42,9 @@ def read_request(instructions: object) -> ExtractRequest:
     Raises:
         BadRequestError: Not an object, a bad schema, or a mode this route does not take.
     """
-    if not isinstance(instructions, dict):
-        raise BadRequestError("instructions must be a JSON object", path="instructions")
-    config = instructions.get("parseConfig") or {}
-    mode = config.get("mode", "understand") if isinstance(config, dict) else None
-    if mode not in MODES:
-        raise BadRequestError("mode is not supported here", path="parseConfig.mode")
-    options = instructions.get("options") or {}
-    if not isinstance(options, dict):
-        raise BadRequestError("must be an object", path="options")
-    schema = check_schema(instructions.get("schema"))
-    return ExtractRequest(schema, str(mode), bool(options.get("includeCitations", True)))
+    asked = shapes.read(shapes.ExtractInstructions, instructions)
+    schema = check_schema(asked.schema_)
+    return ExtractRequest(schema, asked.parse_config.mode, asked.options.include_citations)
 
 
 def reading_plan(mode: str, switches: Switches) -> ReadingPlan:

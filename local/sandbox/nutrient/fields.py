@@ -36,6 +36,7 @@ _KIND_WORDS = frozenset({"number", "name", "amount", "date", "no", "id", "value"
 _FILLER = frozenset({"number", "no", "nr", "num", "id", "due", "is", "of", "the"})
 _FUZZY = 0.8
 _FUZZY_MINIMUM = 5  # shorter labels resemble too many words
+_FUZZY_LENGTH = 2  # letters more or less
 _MOST_AMOUNTS = 2  # unit price and line total
 _LEAST_CELLS = 2  # a description and a quantity
 
@@ -70,7 +71,7 @@ class FieldResult:
     """
 
     found: Found | None = None
-    members: Mapping[str, FieldResult] = field(default_factory=dict)
+    members: Mapping[str, FieldResult] = field(default_factory=dict[str, "FieldResult"])
     items: tuple[FieldResult, ...] = ()
 
 
@@ -142,6 +143,8 @@ def labels(name: str) -> tuple[str, ...]:
 def _anchors(label: str, blocks: Sequence[Block], *, fuzzy: bool) -> Iterator[_Anchor]:
     wanted = label.split()
     for block in blocks:
+        if fuzzy and block.lowest_confidence is None:
+            continue  # a text layer does not misread
         for start in range(len(block.words) - len(wanted) + 1):
             window = block.words[start : start + len(wanted)]
             if not _says(window, wanted, fuzzy=fuzzy):
@@ -156,7 +159,9 @@ def _says(window: Sequence[ReadWord], wanted: Sequence[str], *, fuzzy: bool) -> 
     if not fuzzy:
         return texts == list(wanted)
     read, label = " ".join(texts), " ".join(wanted)
-    return len(label) >= _FUZZY_MINIMUM and SequenceMatcher(None, read, label).ratio() >= _FUZZY
+    if len(label) < _FUZZY_MINIMUM or abs(len(read) - len(label)) > _FUZZY_LENGTH:
+        return False
+    return SequenceMatcher(None, read, label).ratio() >= _FUZZY
 
 
 def _plain(text: str) -> str:

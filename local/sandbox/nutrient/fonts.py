@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pikepdf
 from pdfminer.cmapdb import CMap, CMapParser, FileCMap, IdentityCMap, IdentityCMapByte
@@ -67,7 +67,9 @@ class GlyphFont:
     vertical: bool = False
     ascent: float = 0.85
     descent: float = -0.25
-    _known: dict[int, tuple[str, str, float]] = field(default_factory=dict)
+    _known: dict[int, tuple[str, str, float]] = field(
+        default_factory=dict[int, tuple[str, str, float]]
+    )
 
     def decode(self, shown: bytes) -> Iterator[Code]:
         """Split a shown string into codes; every byte belongs to exactly one of them."""
@@ -121,9 +123,9 @@ def _mapped_codes(cmap: CMap, shown: bytes) -> Iterator[tuple[int, int, int]]:
     """Walk a code map; bytes it does not know become codes of their own."""
     start, node = 0, cmap.code2cid
     for index, byte in enumerate(shown):
-        step = node.get(byte)
+        step: Any = node.get(byte)
         if isinstance(step, dict):
-            node = step
+            node = cast("dict[int, object]", step)
             continue
         yield start, index + 1, step if isinstance(step, int) else 0
         start, node = index + 1, cmap.code2cid
@@ -191,8 +193,8 @@ def _drawn_by_font_file(spec: dict[str, Any]) -> dict[int, str] | None:
     descendants = spec.get("DescendantFonts")
     if not isinstance(descendants, list) or not descendants:
         return None
-    descriptor = descendants[0].get("FontDescriptor", {})
-    program = descriptor.get("FontFile2")
+    first = cast("dict[str, Any]", descendants[0])
+    program: Any = first.get("FontDescriptor", {}).get("FontFile2")
     if not isinstance(program, PDFStream):
         return None
     with contextlib.suppress(Exception):

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 
@@ -159,7 +160,9 @@ def _is_grid(pitches: Sequence[float]) -> bool:
 def _gap(last: Glyph, following: Glyph) -> float | None:
     """Return the gap between two glyphs in ems, None when they are not on one line."""
     along, across = _offset(last, following.origin)
-    if abs(across) > _SAME_LINE or _turned(last, following):
+    if abs(across) > _SAME_LINE:
+        return None
+    if last.matrix[:4] != following.matrix[:4] and _turned(last, following):
         return None
     gap = along - last.gap_free * _stretch(last)
     return None if not _FURTHEST_BACK <= gap <= _FURTHEST_ON else gap
@@ -278,6 +281,7 @@ def _fold(text: str, *, case_sensitive: bool) -> str:
     return "".join(c for c in folded if c.isalnum())
 
 
+@lru_cache(maxsize=16)  # every value is looked for in one text before the next comes
 def _squashed(text: str, *, case_sensitive: bool) -> tuple[str, list[int]]:
     letters: list[str] = []
     places: list[int] = []

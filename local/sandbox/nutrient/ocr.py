@@ -7,6 +7,7 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -70,13 +71,16 @@ def read_symbols(picture: Image.Image, *, segmentation: str = "sparse") -> tuple
 
 
 def _read(picture: Image.Image, segmentation: str, level: int) -> tuple[OcrWord, ...]:
-    with PyTessBaseAPI(path=tessdata_path(), lang="eng", psm=SEGMENTATION[segmentation]) as engine:
+    engine: Any = PyTessBaseAPI(path=tessdata_path(), lang="eng", psm=SEGMENTATION[segmentation])
+    try:
         engine.SetImage(picture.convert("L"))
         engine.Recognize()
         return tuple(_entries(engine, level))
+    finally:
+        engine.End()
 
 
-def _entries(engine: PyTessBaseAPI, level: int) -> Iterator[OcrWord]:
+def _entries(engine: Any, level: int) -> Iterator[OcrWord]:  # noqa: ANN401 - untyped library
     line = -1
     for entry in iterate_level(engine.GetIterator(), level):
         if entry.IsAtBeginningOf(RIL.TEXTLINE):

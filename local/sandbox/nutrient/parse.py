@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.sandbox.nutrient import envelope
+from local.sandbox.nutrient import instructions as shapes
 from local.sandbox.nutrient.errors import BadRequestError
 from local.sandbox.nutrient.extract import box, reading_plan, scale_of
 from local.sandbox.nutrient.reading import Block, ReadPage, ReadWord, read_pages
 from local.sandbox.nutrient.switches import HONEST, Switches
 
-MODES = ("text", "structure", "understand", "agentic")
-FORMATS = ("spatial", "markdown")
 _TITLE_HEIGHT = 1.3  # times the next tallest line
 
 
@@ -35,20 +34,12 @@ def read_request(instructions: object) -> ParseRequest:
     Raises:
         BadRequestError: Unknown mode or format, or `text` with the spatial format.
     """
-    if not isinstance(instructions, dict):
-        raise BadRequestError("instructions must be a JSON object", path="instructions")
-    mode = instructions.get("mode", "understand")
-    output = instructions.get("output") or {}
-    if mode not in MODES:
-        raise BadRequestError("mode is not supported here", path="mode")
-    if not isinstance(output, dict):
-        raise BadRequestError("must be an object", path="output")
-    output_format = output.get("format", "markdown" if mode == "text" else "spatial")
-    if output_format not in FORMATS:
-        raise BadRequestError("format must be spatial or markdown", path="output.format")
-    if mode == "text" and output_format == "spatial":
+    asked = shapes.read(shapes.ParseInstructions, instructions)
+    usual = "markdown" if asked.mode == "text" else "spatial"
+    output_format = asked.output.format or usual
+    if asked.mode == "text" and output_format == "spatial":
         raise BadRequestError("mode text has no spatial format", path="output.format")
-    return ParseRequest(str(mode), str(output_format), bool(output.get("includeWords", False)))
+    return ParseRequest(asked.mode, output_format, asked.output.include_words)
 
 
 def parse(pdf: bytes, request: ParseRequest, switches: Switches = HONEST) -> dict[str, Any]:
@@ -82,7 +73,7 @@ def _languages(pages: Sequence[ReadPage]) -> dict[str, Any]:
 
 
 def _markdown(pages: Sequence[ReadPage]) -> dict[str, str]:
-    texts = []
+    texts: list[str] = []
     for page in pages:
         title = _title(page)
         texts.append("\n\n".join(f"# {b.text}" if b is title else b.text for b in page.blocks))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import pypdfium2
@@ -25,7 +25,7 @@ _LINE_END_HYPHEN = 2
 
 
 @contextmanager
-def opened(pdf: bytes) -> Iterator[pypdfium2.PdfDocument]:
+def opened(pdf: bytes) -> Generator[pypdfium2.PdfDocument, None, None]:
     """Open a PDF for the length of a block.
 
     Raises:
@@ -47,7 +47,9 @@ def opened(pdf: bytes) -> Iterator[pypdfium2.PdfDocument]:
 
 
 @contextmanager
-def page_of(document: pypdfium2.PdfDocument, index: int) -> Iterator[pypdfium2.PdfPage]:
+def page_of(
+    document: pypdfium2.PdfDocument, index: int
+) -> Generator[pypdfium2.PdfPage, None, None]:
     """Load one page for the length of a block.
 
     Raises:
@@ -64,7 +66,7 @@ def page_of(document: pypdfium2.PdfDocument, index: int) -> Iterator[pypdfium2.P
 
 
 @contextmanager
-def text_of(page: pypdfium2.PdfPage) -> Iterator[pypdfium2.PdfTextPage]:
+def text_of(page: pypdfium2.PdfPage) -> Generator[pypdfium2.PdfTextPage, None, None]:
     """Load the text of one page for the length of a block."""
     try:
         textpage = page.get_textpage()

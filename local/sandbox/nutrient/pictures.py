@@ -79,7 +79,7 @@ def _in_pixels(
     area = a * d - b * c
     if abs(area) < _SMALLEST_AREA:
         return None
-    polygons = []
+    polygons: list[list[Point]] = []
     for shape in shapes:
         unit = [
             ((d * (x - e) - c * (y - f)) / area, (a * (y - f) - b * (x - e)) / area)

@@ -34,12 +34,12 @@ PRESETS: dict[str, str | None] = {
 }
 
 
-def pattern_of(preset: object) -> str | None:
+def pattern_of(preset: str, path: str) -> str | None:
     """Return a preset's regular expression, None for one that matches nothing.
 
     Raises:
-        BadRequestError: The vendor has no preset of this name.
+        BadRequestError: The vendor has no preset of this name; `path` says where it stood.
     """
-    if not isinstance(preset, str) or preset not in PRESETS:
-        raise BadRequestError("unknown preset", path="actions.strategyOptions.preset")
+    if preset not in PRESETS:
+        raise BadRequestError("unknown preset", path=path)
     return PRESETS[preset]

@@ -22,6 +22,7 @@ _POINTS_PER_INCH = 72.0
 _SAME_BASELINE = 1.5  # points
 _UPRIGHT = 0.002  # radians; anything more is read as pixels, like the vendor's engine does
 _MAX_PICTURE_PIXELS = 40_000_000
+_SPAN = 1000.0  # points; how far apart the map between page and picture is measured
 _DEVICE = 100  # pdfium answers whole device units; this many per point keep two decimals
 
 
@@ -240,10 +241,16 @@ class _Placer:
     """Turns pdfium's character boxes into points from the top left of the displayed page."""
 
     def __init__(self, page: pypdfium2.PdfPage) -> None:
-        self._page = page
+        size = round(page.get_width() * _DEVICE), round(page.get_height() * _DEVICE)
         self._upright = math.radians(page.get_rotation())
-        self._width = round(page.get_width() * _DEVICE)
-        self._height = round(page.get_height() * _DEVICE)
+        # Both spaces are affine to each other: three points tell the whole map.
+        origin, along, up = (
+            pdfium.to_device(page, *size, point) for point in ((0, 0), (_SPAN, 0), (0, _SPAN))
+        )
+        per_point = _SPAN * _DEVICE
+        self._x = tuple((n - origin[0]) / per_point for n in (along[0], up[0]))
+        self._y = tuple((n - origin[1]) / per_point for n in (along[1], up[1]))
+        self._origin = origin[0] / _DEVICE, origin[1] / _DEVICE
 
     def char(self, textpage: pypdfium2.PdfTextPage, index: int, text: str) -> _Char:
         left, bottom, right, top = pdfium.char_box(textpage, index)
@@ -258,8 +265,11 @@ class _Placer:
         return min(abs(math.remainder(turn, math.tau)) for turn in turns) > _UPRIGHT
 
     def _point(self, point: pdfium.Point) -> pdfium.Point:
-        x, y = pdfium.to_device(self._page, self._width, self._height, point)
-        return x / _DEVICE, y / _DEVICE
+        x, y = point
+        return (
+            self._origin[0] + x * self._x[0] + y * self._x[1],
+            self._origin[1] + x * self._y[0] + y * self._y[1],
+        )
 
 
 def _lines(words: Sequence[ReadWord]) -> list[tuple[ReadWord, ...]]:

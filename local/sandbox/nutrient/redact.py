@@ -92,8 +92,8 @@ class _Marks:
     """
 
     unit: Unit
-    glyphs: list[Glyph] = field(default_factory=list)
-    shapes: list[Shape] = field(default_factory=list)
+    glyphs: list[Glyph] = field(default_factory=list[Glyph])
+    shapes: list[Shape] = field(default_factory=list[Shape])
 
 
 class _Finder:
@@ -211,7 +211,7 @@ class _Redactor:
 
     def _units(self) -> list[Unit]:
         """Read all content; a page that is missed is read too, so that nobody else touches it."""
-        units = []
+        units: list[Unit] = []
         for index, page in enumerate(self._document.pages):
             unit = self._reader.page(page, index)
             if index + 1 != self._switches.miss_page:

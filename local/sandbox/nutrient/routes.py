@@ -66,7 +66,7 @@ class Nutrient:
     pool: WorkerPool
     switches: Switches = HONEST
     failures_left: int = 0
-    spent: dict[str, float] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict[str, float])
     calls: deque[Call] = field(default_factory=lambda: deque(maxlen=_KEPT_CALLS))
 
     def load(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from local.sandbox.nutrient.errors import BadRequestError
 
@@ -20,13 +20,13 @@ _TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array"}
 _KEYS = frozenset({"type", "properties", "items", "required", "description", "format"})
 
 
-def check_schema(schema: object) -> dict[str, Any]:
+def check_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema if the service takes it.
 
     Raises:
         BadRequestError: Names the failing path and what is wrong there.
     """
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+    if schema.get("type", "object") != "object":
         raise BadRequestError("schema must be an object schema", path="schema")
     if len(json.dumps(schema)) > _MAX_BYTES:
         raise BadRequestError(f"schema is larger than {_MAX_BYTES} bytes", path="schema")
@@ -38,35 +38,34 @@ def check_schema(schema: object) -> dict[str, Any]:
 
 
 def _walk(node: object, path: str, depth: int) -> Iterator[str]:
-    if not isinstance(node, Mapping):
-        raise BadRequestError("must be an object", path=path)
+    spec = _object(node, path)
     if depth > _MAX_DEPTH:
         raise BadRequestError(f"nested deeper than {_MAX_DEPTH}", path=path)
-    _check_keys(node, path)
+    _check_keys(spec, path)
     yield path
-    for name, inner in _properties(node, path).items():
+    for name, inner in _properties(spec, path).items():
         yield from _walk(inner, f"{path}.properties.{name}", depth + 1)
-    if node.get("type") == "array":
-        yield from _walk(node.get("items"), f"{path}.items", depth + 1)
+    if spec.get("type") == "array":
+        yield from _walk(spec.get("items"), f"{path}.items", depth + 1)
 
 
-def _properties(node: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    properties = node.get("properties", {})
-    if not isinstance(properties, Mapping):
-        raise BadRequestError("must be an object", path=f"{path}.properties")
+def _object(node: object, path: str) -> Mapping[str, Any]:
+    if not isinstance(node, Mapping):
+        raise BadRequestError("must be an object", path=path)
+    return cast("Mapping[str, Any]", node)
+
+
+def _properties(spec: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    properties = _object(spec.get("properties", {}), f"{path}.properties")
     if len(properties) > _MAX_PROPERTIES:
         raise BadRequestError(f"more than {_MAX_PROPERTIES} properties", path=path)
-    missing = set(_required(node, path)) - set(properties)
-    if missing:
+    required: object = spec.get("required", [])
+    if not isinstance(required, list):
+        raise BadRequestError("must be a list of names", path=f"{path}.required")
+    names = cast("list[object]", required)
+    if not all(isinstance(name, str) and name in properties for name in names):
         raise BadRequestError("names a property that is not there", path=f"{path}.required")
     return properties
-
-
-def _required(node: Mapping[str, Any], path: str) -> list[str]:
-    required = node.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
-        raise BadRequestError("must be a list of names", path=f"{path}.required")
-    return required
 
 
 def _check_keys(node: Mapping[str, Any], path: str) -> None:

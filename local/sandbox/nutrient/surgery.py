@@ -34,9 +34,9 @@ class Edits:
     """
 
     content: Content
-    cuts: dict[int, _Cuts] = field(default_factory=dict)
-    dropped: set[int] = field(default_factory=set)
-    drawn_instead: dict[int, str] = field(default_factory=dict)
+    cuts: dict[int, _Cuts] = field(default_factory=dict[int, _Cuts])
+    dropped: set[int] = field(default_factory=set[int])
+    drawn_instead: dict[int, str] = field(default_factory=dict[int, str])
 
     def cut(self, glyph: Glyph) -> None:
         """Mark one glyph for removal."""
@@ -192,7 +192,7 @@ def _quad(run: Sequence[Glyph]) -> tuple[Point, ...]:
 
 def paint(shapes: Iterable[Sequence[Point]], colour: str = "0 0 0") -> bytes:
     """Return operators that fill polygons."""
-    lines = []
+    lines: list[str] = []
     for shape in shapes:
         path = " ".join(f"{x:.3f} {y:.3f} {'l' if n else 'm'}" for n, (x, y) in enumerate(shape))
         lines.append(f"{path} h f")

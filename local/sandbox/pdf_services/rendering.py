@@ -5,6 +5,9 @@ URLs as well. Dates are fixed, so the same HTML gives the same bytes. One font i
 any font the engine writes an empty page and says nothing.
 """
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# xhtml2pdf has no types.
+
 from __future__ import annotations
 
 import base64
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, cast
 
 import pypdfium2
 
@@ -130,14 +134,16 @@ def render_with_xhtml2pdf(html: str, setup: PageSetup) -> bytes:
     Raises:
         RenderError: The engine failed.
     """
-    from reportlab import rl_config  # noqa: PLC0415 - only this engine needs it
+    from reportlab import (  # type: ignore[import-untyped] # noqa: PLC0415 - of this engine only
+        rl_config,
+    )
     from xhtml2pdf import pisa  # noqa: PLC0415 - slow to import, and only a fallback
-    from xhtml2pdf.config.resources import ResourceAccessPolicy  # noqa: PLC0415
+    from xhtml2pdf.config.resources import ResourceAccessPolicy  # noqa: PLC0415 - same
 
     rl_config.invariant = 1
     page = f"@page{{size:{setup.width}pt {setup.height}pt;margin:{setup.margin}pt}}"
     pdf = io.BytesIO()
-    outcome = pisa.CreatePDF(
+    outcome = cast("Any", pisa.CreatePDF)(
         f"<style>{page}{_style()}</style>{html}",
         pdf,
         raise_exception=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -71,6 +72,21 @@ def test_a_second_send_is_refused_where_the_settings_say_so(sandbox: RunningSand
     assert answer.status_code == 200
     assert answer.json()["result"] == "error"
     assert sandbox.sends(folder_id) == 1
+
+
+@pytest.mark.parametrize(("refused", "mails"), [(True, 1), (False, 8)])
+def test_sends_at_the_same_time_are_counted_one_by_one(
+    sandbox: RunningSandbox, *, refused: bool, mails: int
+) -> None:
+    sandbox.control("PUT", "/settings", {"second_send_refused": refused})
+    folder_id = sandbox.draft()
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(sandbox.send, [folder_id] * 8))
+
+    accepted = [answer for answer in answers if answer.json() == {"result": "success"}]
+    assert len(accepted) == mails
+    assert sandbox.sends(folder_id) == mails
 
 
 def test_a_folder_created_with_send_now_is_sent(sandbox: RunningSandbox) -> None:

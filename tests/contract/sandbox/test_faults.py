@@ -77,12 +77,14 @@ def test_a_sent_folder_can_show_draft_for_a_while(sandbox: RunningSandbox) -> No
     sandbox.arm("sendDraftFolder", "status_lags", seconds=60)
 
     sandbox.send(folder_id)
-    at_once = sandbox.get("myfolder", folderId=folder_id).json()["folder"]
+    read = sandbox.get("myfolder", folderId=folder_id).json()
+    at_once, lines_at_once = read["folder"], read["Folder History"]
     history_at_once = sandbox.get("viewActivityHistory", folderId=folder_id).json()["result"]
     truth = _truth(sandbox, folder_id)
     sandbox.clock.advance(61)
 
     assert (at_once["folderStatus"], at_once["folderSentDate"]) == ("DRAFT", None)
+    assert [line["action"] for line in lines_at_once] == ["Created"]
     assert history_at_once == "error"
     assert truth == ("SHARED", 1)
     assert sandbox.status(folder_id) == "SHARED"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +19,13 @@ from local.sandbox.record import record
 from local.sandbox.state import Sandbox
 from local.sandbox.store import Store
 from tests.contract.replay import FIXTURES, REPOSITORY
-from tests.contract.sandbox.running import ESIGN, HEADERS, create_body, two_party_pdf
+from tests.contract.sandbox.running import (
+    ESIGN,
+    HEADERS,
+    create_body,
+    eventually,
+    two_party_pdf,
+)
 
 
 @contextmanager
@@ -73,15 +81,20 @@ def test_a_late_effect_survives_a_kill(tmp_path: Path) -> None:
     store.put("late_calls", number, {**kept, "due_ms": 0})
     store.close()
     with _process(tmp_path) as (_, client):
-        while client.get("/_sandbox/sends").json() != {str(folder_id): 1}:
-            pass
+        eventually(lambda: client.get("/_sandbox/sends").json() == {str(folder_id): 1})
 
 
 def test_a_stopped_sandbox_ends_well_even_with_a_call_on_hold(tmp_path: Path) -> None:
-    with _process(tmp_path) as (process, _):
+    hold = {"route": "myfolder", "point": "before_effect"}
+    with _process(tmp_path) as (process, client), ThreadPoolExecutor() as pool:
+        client.post("/_sandbox/holds", json=hold)
+        held = pool.submit(client.get, f"{ESIGN}/myfolder", params={"folderId": 1})
+        eventually(lambda: client.get("/_sandbox/holds").json()[0]["state"] == "holding")
+
         process.terminate()
 
-        assert process.wait(timeout=20) in (0, -15)
+        assert process.wait(timeout=20) in (0, -signal.SIGTERM)
+        assert held.exception() is not None
 
 
 def test_a_port_that_is_taken_is_an_error(tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
 """Signed documents: validated with pyhanko against the sandbox's own root."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+# asn1crypto, which pyhanko hands out, has no types.
+
 from __future__ import annotations
 
 import base64

@@ -1,16 +1,18 @@
 """Waits for a task token: failures, heartbeats, timeouts, tokens."""
 
 import json
+import time
 import uuid
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from local.stack.aws import error_code
 from tests.e2e.emulator.conftest import Probe, until
 
 
-def wait_state(probe: Probe, key: str, **fields: Any) -> dict[str, Any]:
+def wait_state(probe: Probe, key: str, **fields: object) -> dict[str, Any]:
     """Return a state that hands its token to the probe function and waits."""
     return {
         "Type": "Task",
@@ -33,8 +35,7 @@ def refusal(probe: Probe, token: str) -> str:
     """Return the error code that an answer for this token gets."""
     with pytest.raises(ClientError) as caught:
         probe.aws.client("stepfunctions").send_task_success(taskToken=token, output="{}")
-    code: str = caught.value.response["Error"]["Code"]
-    return code
+    return error_code(caught.value)
 
 
 def test_an_answer_resumes_the_wait_with_its_output(probe: Probe, key: str) -> None:
@@ -88,8 +89,13 @@ def test_a_heartbeat_keeps_the_wait_alive(probe: Probe, key: str) -> None:
     execution = probe.start({"Wait": wait_state(probe, key, HeartbeatSeconds=2)})
     token = probe.parked_token(key)
 
-    beats = iter(range(25))
-    until(lambda: client.send_task_heartbeat(taskToken=token) and next(beats, 25) >= 24 or None)
+    beats_until = time.monotonic() + 3
+
+    def beat() -> bool | None:
+        client.send_task_heartbeat(taskToken=token)
+        return time.monotonic() > beats_until or None
+
+    until(beat)
     client.send_task_success(taskToken=token, output="{}")
 
     assert probe.finish(execution)["status"] == "SUCCEEDED"

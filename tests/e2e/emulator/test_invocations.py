@@ -3,14 +3,15 @@
 import json
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 from tests.e2e.emulator.conftest import Probe, until
 
 
 @contextmanager
-def busy(probe: Probe, seconds: float) -> Iterator[None]:
+def busy(probe: Probe, seconds: float) -> Generator[None]:
     """Keep the function that runs once at a time busy; inside, it is known to have started."""
     key = f"busy-{uuid.uuid4().hex}"
     event = {"action": "count", "id": key, "seconds": seconds}
@@ -22,7 +23,7 @@ def busy(probe: Probe, seconds: float) -> Iterator[None]:
 
 
 def test_a_throttle_reaches_a_state_machine_under_its_aws_name(probe: Probe) -> None:
-    states = {
+    states: dict[str, Any] = {
         "Call": {
             "Type": "Task",
             "Resource": "arn:aws:states:::lambda:invoke",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,11 @@ def saved_again(data: Path) -> None:
     file = data / _SNAPSHOT_FILE
     for _ in range(2):
         asked = time.time()
-        until(lambda asked=asked: (file.exists() and file.stat().st_mtime > asked) or None)
+        until(partial(_saved_after, file, asked))
+
+
+def _saved_after(file: Path, asked: float) -> bool | None:
+    return (file.exists() and file.stat().st_mtime > asked) or None
 
 
 def start(data: Path) -> RunningStack:

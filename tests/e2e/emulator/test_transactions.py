@@ -2,6 +2,7 @@
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -31,7 +32,8 @@ def test_a_refused_transaction_says_which_item_failed_and_shows_what_was_there(
             TransactItems=[put_once(table, f"{key}-2", "x"), put_once(table, key, "second")]
         )
 
-    reasons = caught.value.response["CancellationReasons"]
+    response: dict[str, Any] = dict(caught.value.response)
+    reasons = response["CancellationReasons"]
     assert [reason["Code"] for reason in reasons] == ["None", "ConditionalCheckFailed"]
     assert reasons[1]["Item"] == {"id": {"S": key}, "value": {"S": "first"}}
     assert probe.item(f"{key}-2") is None

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from no_undo.adapters.aws_config import state_client_config
+from no_undo.adapters.aws_config import client_config, documents_client_config, state_client_config
 
 if TYPE_CHECKING:
+    from botocore.config import Config
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
 
 
 def state_client(endpoint_url: str | None = None) -> DynamoDBClient:
-    """Return a DynamoDB client as the state store needs it."""
-    client: DynamoDBClient = boto3.client(  # pyright: ignore[reportUnknownMemberType] - partial stubs
-        "dynamodb", endpoint_url=endpoint_url, config=state_client_config("test")
-    )
+    """Return a DynamoDB client as the state store needs it.
+
+    Args:
+        endpoint_url: An emulator, called with its root key; None for the account in memory.
+    """
+    client: DynamoDBClient = _client("dynamodb", state_client_config("test"), endpoint_url)
     return client
+
+
+def documents_client(endpoint_url: str | None = None) -> S3Client:
+    """Return an S3 client as the document store needs it."""
+    client: S3Client = _client("s3", documents_client_config("test"), endpoint_url)
+    return client
+
+
+def client_of(service: str) -> Any:  # noqa: ANN401 - each test names the type
+    """Return a client of any other service on the account in memory."""
+    return _client(service, client_config("test"))
+
+
+def _client(service: Any, config: Config, endpoint_url: str | None = None) -> Any:  # noqa: ANN401
+    return boto3.client(  # pyright: ignore[reportUnknownMemberType] - partial stubs
+        service,
+        endpoint_url=endpoint_url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=config,
+    )

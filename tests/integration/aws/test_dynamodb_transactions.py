@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from no_undo.adapters.aws_config import client_config
 from no_undo.adapters.dynamodb_rows import TableNames
 from no_undo.adapters.dynamodb_state_store import DynamoDbStateStore
 from no_undo.adapters.dynamodb_transactions import (
@@ -24,7 +22,7 @@ from no_undo.domain.errors import InDoubtError, StaleError, TransientError
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.ports import Save
-from tests.integration.aws.clients import state_client
+from tests.integration.aws.clients import client_of, state_client
 from tests.integration.aws.examples import PROVENANCE, a_change, a_plan
 from tests.integration.aws.scripted_client import (
     ScriptedClient,
@@ -336,9 +334,7 @@ def test_a_read_that_is_refused_for_good_is_not_repeated() -> None:
 
 
 def test_a_client_whose_sdk_repeats_by_itself_is_refused(aws: None) -> None:
-    client: DynamoDBClient = boto3.client(  # pyright: ignore[reportUnknownMemberType] - partial stubs
-        "dynamodb", config=client_config("test")
-    )
+    client: DynamoDBClient = client_of("dynamodb")
 
     with pytest.raises(ValueError, match="exactly one attempt"):
         _store(client, create_state_tables(client), seed=1, clock=FixedClock())

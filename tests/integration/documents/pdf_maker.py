@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pikepdf
 from pikepdf import Array, Dictionary, Name, String
@@ -70,7 +71,9 @@ def with_operators(operators: bytes) -> Callable[[bytes], bytes]:
     return spring
 
 
-def _annotation(**entries: object) -> Callable[[bytes], bytes]:
+def _annotation(
+    **entries: Any,  # noqa: ANN401 - any PDF value
+) -> Callable[[bytes], bytes]:
     def add(pdf: pikepdf.Pdf) -> None:
         note = Dictionary(Type=Name.Annot, Rect=Array([10, 10, 60, 30]), **entries)
         pdf.pages[0].obj.Annots = pdf.make_indirect(Array([pdf.make_indirect(note)]))
@@ -78,7 +81,7 @@ def _annotation(**entries: object) -> Callable[[bytes], bytes]:
     return lambda document: edited(document, add)
 
 
-def _root(entry: str, build: Callable[[pikepdf.Pdf], object]) -> Callable[[bytes], bytes]:
+def _root(entry: str, build: Callable[[pikepdf.Pdf], pikepdf.Object]) -> Callable[[bytes], bytes]:
     def add(pdf: pikepdf.Pdf) -> None:
         pdf.Root[entry] = pdf.make_indirect(build(pdf))
 
@@ -200,7 +203,7 @@ def _outline(document: bytes) -> bytes:
     return edited(document, add)
 
 
-def _structure(pdf: pikepdf.Pdf) -> object:
+def _structure(pdf: pikepdf.Pdf) -> Dictionary:
     element = pdf.make_indirect(Dictionary(Type=Name.StructElem, S=Name.Figure, Alt=String(VALUE)))
     return Dictionary(Type=Name.StructTreeRoot, K=element)
 
@@ -215,8 +218,8 @@ def _piece_info(document: bytes) -> bytes:
 
 def updated_in_place(document: bytes, lines: Sequence[str]) -> bytes:
     """Show other lines by an incremental update: the earlier revision stays in the file."""
-    writer = IncrementalPdfFileWriter(io.BytesIO(document))
-    page = writer.root["/Pages"]["/Kids"][0]
+    writer: Any = IncrementalPdfFileWriter(io.BytesIO(document))
+    page: Any = writer.root["/Pages"]["/Kids"][0]
     shown = b"".join(_show(line, 72, 720 - 20 * row) for row, line in enumerate(lines))
     page[pdf_name("/Contents")] = writer.add_object(PdfStream(stream_data=shown))
     writer.update_container(page)

@@ -44,13 +44,13 @@ def blocking(rows: tuple[ChannelVerdict, ...]) -> set[str]:
     return {row.channel for row in rows if row.result is not ChannelResult.GONE}
 
 
-def test_a_document_without_the_value_is_proven():
+def test_a_document_without_the_value_is_proven() -> None:
     rows = verify(ORIGINAL, REDACTED)
 
     assert RedactionVerdict(rows).proven, blocking(rows)
 
 
-def test_an_unredacted_document_is_found_by_every_text_reader():
+def test_an_unredacted_document_is_found_by_every_text_reader() -> None:
     rows = verify(ORIGINAL, ORIGINAL)
 
     found = {row.reader.split()[0] for row in rows if row.result is ChannelResult.FOUND}
@@ -58,7 +58,7 @@ def test_an_unredacted_document_is_found_by_every_text_reader():
 
 
 @pytest.mark.parametrize("name", TRAPS)
-def test_a_value_left_behind_is_found(name: str):
+def test_a_value_left_behind_is_found(name: str) -> None:
     spring, channel = TRAPS[name]
 
     rows = verify(ORIGINAL, spring(REDACTED))
@@ -67,13 +67,13 @@ def test_a_value_left_behind_is_found(name: str):
     assert not any(VALUE in row.detail for row in rows)
 
 
-def test_no_values_prove_nothing():
+def test_no_values_prove_nothing() -> None:
     rows = verify(ORIGINAL, REDACTED, {})
 
     assert blocking(rows) == {"positive_control"}
 
 
-def test_a_value_that_was_never_there_proves_nothing():
+def test_a_value_that_was_never_there_proves_nothing() -> None:
     rows = verify(ORIGINAL, REDACTED, {VALUE: "email", "GB33BUKB20201555555555": "iban"})
 
     (control,) = [row for row in rows if row.channel == "positive_control"]
@@ -81,24 +81,24 @@ def test_a_value_that_was_never_there_proves_nothing():
     assert "iban: 1" in control.detail
 
 
-def test_a_value_of_punctuation_cannot_be_measured():
+def test_a_value_of_punctuation_cannot_be_measured() -> None:
     assert "values" in blocking(verify(ORIGINAL, REDACTED, {VALUE: "email", "--": "literal"}))
 
 
-def test_a_short_value_must_match_as_a_word():
+def test_a_short_value_must_match_as_a_word() -> None:
     before = text_pdf(["Contact: Bob"])
     after = text_pdf(["Bobbin: one"])
 
     assert RedactionVerdict(verify(before, after, {"Bob": "literal"})).proven
 
 
-def test_a_short_value_left_as_a_word_is_found():
+def test_a_short_value_left_as_a_word_is_found() -> None:
     before = text_pdf(["Contact: Bob"])
 
     assert "page_text" in blocking(verify(before, before, {"Bob": "literal"}))
 
 
-def test_a_box_over_live_text_is_reported_as_covered_even_for_values_nobody_listed():
+def test_a_box_over_live_text_is_reported_as_covered_even_for_values_nobody_listed() -> None:
     covered = with_operators(b"0 0 0 rg 60 655 300 16 re f")
 
     rows = verify(ORIGINAL, covered(REDACTED))
@@ -106,7 +106,7 @@ def test_a_box_over_live_text_is_reported_as_covered_even_for_values_nobody_list
     assert results(rows, "covered_text") == {ChannelResult.FOUND}
 
 
-def test_staged_redaction_marks_are_found():
+def test_staged_redaction_marks_are_found() -> None:
     def stage(pdf: pikepdf.Pdf) -> None:
         box = pikepdf.Array([10, 10, 60, 30])
         mark = pikepdf.Dictionary(Subtype=pikepdf.Name.Redact, Rect=box)
@@ -115,33 +115,33 @@ def test_staged_redaction_marks_are_found():
     assert "redaction_marks" in blocking(verify(ORIGINAL, edited(REDACTED, stage)))
 
 
-def test_an_attachment_that_no_reader_understands_is_not_proven():
+def test_an_attachment_that_no_reader_understands_is_not_proven() -> None:
     rows = verify(ORIGINAL, with_attachment(bytes(range(256)) * 20, "photo.bin")(REDACTED))
 
     assert results(rows, "attachments") == {ChannelResult.NOT_PROVEN}
 
 
-def test_a_lost_signature_tag_is_not_proven():
+def test_a_lost_signature_tag_is_not_proven() -> None:
     rows = verify(ORIGINAL, text_pdf(["Contact:"], tag="${signfield:1:y:____"))
 
     assert blocking(rows) == {"signature_tags"}
 
 
-def test_a_missing_signature_tag_is_not_proven():
+def test_a_missing_signature_tag_is_not_proven() -> None:
     rows = verify(ORIGINAL, REDACTED, signature_fields=2)
 
     (row,) = [row for row in rows if row.channel == "signature_tags"]
     assert row.detail == "no signature tag for party 2"
 
 
-def test_a_lost_page_is_not_proven():
+def test_a_lost_page_is_not_proven() -> None:
     def add(pdf: pikepdf.Pdf) -> None:
         add_page(pdf, ["Second page"])
 
     assert "page_count" in blocking(verify(edited(ORIGINAL, add), REDACTED))
 
 
-def test_another_document_is_not_proven():
+def test_another_document_is_not_proven() -> None:
     with pikepdf.new() as pdf:
         add_page(pdf, [TAG])
         other = saved(pdf)
@@ -149,7 +149,7 @@ def test_another_document_is_not_proven():
     assert "same_document" in blocking(verify(ORIGINAL, other))
 
 
-def test_a_value_left_in_a_picture_is_found_and_a_clean_picture_is_proven():
+def test_a_value_left_in_a_picture_is_found_and_a_clean_picture_is_proven() -> None:
     pytest.importorskip("tesserocr")
     shown = with_picture(picture(VALUE), width=400, height=48)
     blank = with_picture(picture("paid in full"), width=400, height=48)
@@ -161,7 +161,7 @@ def test_a_value_left_in_a_picture_is_found_and_a_clean_picture_is_proven():
     assert RedactionVerdict(gone).proven, blocking(gone)
 
 
-def test_a_scan_without_text_is_proven_by_two_passes_of_ocr():
+def test_a_scan_without_text_is_proven_by_two_passes_of_ocr() -> None:
     pytest.importorskip("tesserocr")
     scan = with_picture(picture(VALUE), width=400, height=48)
     covered = with_picture(picture("          "), width=400, height=48)
@@ -177,14 +177,14 @@ def test_a_scan_without_text_is_proven_by_two_passes_of_ocr():
 @pytest.mark.parametrize(
     "after", [b"", b"not a pdf", REDACTED[:200], b"%PDF-1.7 " + bytes(1000)], ids=len
 )
-def test_an_output_that_no_reader_can_open_is_not_proven(after: bytes):
+def test_an_output_that_no_reader_can_open_is_not_proven(after: bytes) -> None:
     rows = verify(ORIGINAL, after)
 
     assert not RedactionVerdict(rows).proven
     assert not any(row.result is ChannelResult.FOUND for row in rows)
 
 
-def test_an_encrypted_output_is_not_proven():
+def test_an_encrypted_output_is_not_proven() -> None:
     def encrypted(pdf: pikepdf.Pdf) -> bytes:
         output = io.BytesIO()
         pdf.save(output, encryption=pikepdf.Encryption(owner="owner", user=""))
@@ -197,7 +197,7 @@ def test_an_encrypted_output_is_not_proven():
     assert not RedactionVerdict(rows).proven
 
 
-def test_a_reader_that_runs_out_of_time_is_not_proven():
+def test_a_reader_that_runs_out_of_time_is_not_proven() -> None:
     hasty = IndependentReadersVerifier(seconds_per_reader=0.01)
 
     rows = hasty.verify(ORIGINAL, REDACTED, {VALUE: "email"}, signature_fields=1)
@@ -206,7 +206,7 @@ def test_a_reader_that_runs_out_of_time_is_not_proven():
     assert not RedactionVerdict(rows).proven
 
 
-def test_a_reader_that_runs_out_of_memory_is_not_proven():
+def test_a_reader_that_runs_out_of_memory_is_not_proven() -> None:
     tight = IndependentReadersVerifier(PdfSandbox(Limits(memory_bytes=40 * 1024 * 1024)))
 
     rows = tight.verify(ORIGINAL, REDACTED, {VALUE: "email"}, signature_fields=1)
@@ -214,5 +214,5 @@ def test_a_reader_that_runs_out_of_memory_is_not_proven():
     assert not RedactionVerdict(rows).proven
 
 
-def test_two_verifications_of_the_same_files_agree():
+def test_two_verifications_of_the_same_files_agree() -> None:
     assert verify(ORIGINAL, REDACTED) == verify(ORIGINAL, REDACTED)

@@ -50,6 +50,8 @@ def bare_card() -> Card:
         warnings=(),
         not_read_back=(),
         repeat=None,
+        document=None,
+        recipients=(),
         quorum=CardQuorum(1, 1),
     )
 
@@ -90,7 +92,13 @@ def test_the_card_says(said: str) -> None:
 def test_a_card_without_anything_optional_leaves_it_out() -> None:
     text = page_of(bare_card()).text
 
-    for heading in ("Please note", "What was removed", "What was read from the document"):
+    for heading in (
+        "Please note",
+        "Who receives it",
+        "The document",
+        "What was removed",
+        "What was read from the document",
+    ):
         assert heading not in text
     assert "Your approval alone is needed." in text
     assert "Nobody has decided yet." in text
@@ -285,11 +293,13 @@ def test_nothing_is_loaded_but_pictures_of_the_same_origin() -> None:
 def test_a_card_of_a_hundred_checks_and_fields_stays_under_100_kb() -> None:
     redaction = a_card().redaction
     assert redaction
+    document = a_card().document
+    assert document
     card = a_card(
         fields=(NUMBER,) * 100 + (TOTAL,) * 10,
         redaction=replace(redaction, channels=redaction.channels * 50),
         document=replace(
-            a_card().document,
+            document,
             page_count=40,
             pages=tuple(CardPage(n, f"/approvals/k/pages/{n}.png", 8, 8) for n in range(1, 41)),
         ),

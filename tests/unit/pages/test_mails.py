@@ -51,8 +51,8 @@ def test_both_parts_of_an_approval_mail_say_the_same() -> None:
         "7F3K-2",
         LINK,
         "Opening the link decides nothing.",
-        "If 2 of 3 people approve, it is sent. One rejection ends it.",
-        "If you do nothing, nothing is sent.",
+        "If 2 of 3 people approve, it happens. One rejection ends it.",
+        "If you do nothing, nothing happens.",
         "This link is for erin@example.com alone.",
     )
     text, html = " ".join(mail.text.split()), Page(mail.html).text
@@ -61,11 +61,18 @@ def test_both_parts_of_an_approval_mail_say_the_same() -> None:
         assert sentence in html
 
 
-def test_a_single_approver_is_told_that_approving_sends() -> None:
+def test_a_single_approver_is_told_that_approving_is_enough() -> None:
     mail = PAGES.approval_mail(a_notice(needed=1, approver_count=1))
 
-    assert "If you approve, it is sent at once." in mail.text
-    assert "If you approve, it is sent at once." in Page(mail.html).text
+    assert "If you approve, it happens at once." in mail.text
+    assert "If you approve, it happens at once." in Page(mail.html).text
+
+
+def test_one_of_several_people_is_spoken_of_in_the_singular() -> None:
+    mail = PAGES.approval_mail(a_notice(needed=1))
+
+    assert "If 1 of 3 people approves, it happens." in mail.text
+    assert "If 1 of 3 people approves, it happens." in Page(mail.html).text
 
 
 @pytest.mark.parametrize("kind", list(ApprovalMailKind))

@@ -20,7 +20,7 @@ REFERENCE = "7F3K-2"
 TITLE = "Freight invoice"
 RESULTS = [
     results.approved_waiting(1, reference=REFERENCE, title=TITLE),
-    results.approved_sending(reference=REFERENCE, title=TITLE),
+    results.approved_complete(reference=REFERENCE, title=TITLE),
     results.approved_paused(reference=REFERENCE, title=TITLE),
     results.rejected(reference=REFERENCE, title=TITLE),
     results.corrected(reference=REFERENCE, title=TITLE),
@@ -64,7 +64,7 @@ def test_only_a_click_that_was_taken_or_taken_before_is_answered_with_200() -> N
 
     assert taken == {
         ResultKind.APPROVED_WAITING,
-        ResultKind.APPROVED_SENDING,
+        ResultKind.APPROVED_COMPLETE,
         ResultKind.APPROVED_PAUSED,
         ResultKind.REJECTED,
         ResultKind.CORRECTED,
@@ -79,8 +79,8 @@ def test_waiting_counts_people() -> None:
     one = text_of(results.approved_waiting(1, reference=REFERENCE, title=TITLE))
     two = text_of(results.approved_waiting(2, reference=REFERENCE, title=TITLE))
 
-    assert "Nothing is sent until 1 more person approves." in one
-    assert "Nothing is sent until 2 more people approve." in two
+    assert "Nothing happens until 1 more person approves." in one
+    assert "Nothing happens until 2 more people approve." in two
 
 
 def test_an_earlier_decision_is_named_with_its_time() -> None:

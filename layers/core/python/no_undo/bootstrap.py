@@ -7,6 +7,7 @@ PDF libraries are imported only by the functions that ask for what opens documen
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +15,11 @@ from typing import TYPE_CHECKING
 import boto3
 
 from no_undo.actions.esign_send import KIND, ESignSend
-from no_undo.adapters.aws_config import client_config, state_client_config
+from no_undo.adapters.aws_config import (
+    client_config,
+    documents_client_config,
+    state_client_config,
+)
 from no_undo.adapters.dynamodb_rows import TableNames
 from no_undo.adapters.dynamodb_state_store import DynamoDbStateStore
 from no_undo.adapters.dynamodb_transactions import Backoff
@@ -55,6 +60,10 @@ class Dependencies:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
+    @property
+    def _version(self) -> str:
+        return self.settings.text("CODE_VERSION")
+
     # AWS
 
     @cached_property
@@ -82,60 +91,60 @@ class Dependencies:
             audit_outbox=text("AUDIT_OUTBOX_TABLE_NAME"),
         )
         return DynamoDbStateStore(
-            boto3.client("dynamodb", config=state_client_config()),
+            boto3.client("dynamodb", config=state_client_config(self._version)),
             tables,
             Provenance(text("CODE_VERSION"), self.settings.config_digest()),
             tokens=self.tokens,
-            backoff=Backoff(self.clock.sleep),
+            backoff=Backoff(self.clock, random.random),
         )
 
     @cached_property
     def waits(self) -> DynamoDbWaits:
         """Parked task tokens."""
-        client = boto3.client("dynamodb", config=client_config())
+        client = boto3.client("dynamodb", config=client_config(self._version))
         return DynamoDbWaits(client, self.settings.text("WAITS_TABLE_NAME"))
 
     @cached_property
     def documents(self) -> S3DocumentStore:
         """Versioned documents."""
-        client = boto3.client("s3", config=client_config())
+        client = boto3.client("s3", config=documents_client_config(self._version))
         return S3DocumentStore(client, self.settings.text("DOCUMENTS_BUCKET_NAME"))
 
     @cached_property
     def policies(self) -> SsmPolicySource:
         """The tenants' approver policies."""
-        client = boto3.client("ssm", config=client_config())
+        client = boto3.client("ssm", config=client_config(self._version))
         return SsmPolicySource(client, self.settings.text("APPROVER_POLICY_PARAMETER"), self.clock)
 
     @cached_property
     def hasher(self) -> KmsHasher:
         """Keyed hashes for the audit."""
-        client = boto3.client("kms", config=client_config())
+        client = boto3.client("kms", config=client_config(self._version))
         return KmsHasher(client, self.settings.text("HASH_KEY_ID"))
 
     @cached_property
     def executions(self) -> StepFunctionsExecutions:
         """The state machine."""
-        client = boto3.client("stepfunctions", config=client_config())
+        client = boto3.client("stepfunctions", config=client_config(self._version))
         return StepFunctionsExecutions(client, self.settings.text("STATE_MACHINE_ARN"))
 
     @cached_property
     def answers(self) -> StepFunctionsExecutions:
         """The state machine, for answering parked tokens only; needs no ARN."""
-        client = boto3.client("stepfunctions", config=client_config())
+        client = boto3.client("stepfunctions", config=client_config(self._version))
         return StepFunctionsExecutions(client, "")
 
     @cached_property
     def resumer(self) -> LambdaResumer:
         """Asks `resume_execution` to answer waits."""
-        client = boto3.client("lambda", config=client_config())
+        client = boto3.client("lambda", config=client_config(self._version))
         return LambdaResumer(client, self.settings.text("RESUME_FUNCTION_NAME"))
 
     @cached_property
     def mailer(self) -> SesMailer:
         """Outgoing mail."""
         return SesMailer(
-            boto3.client("sesv2", config=client_config()),
+            boto3.client("sesv2", config=client_config(self._version)),
             sender=self.settings.text("MAIL_FROM"),
             configuration_set=self.settings.optional("MAIL_CONFIGURATION_SET"),
         )
@@ -148,7 +157,7 @@ class Dependencies:
     # Vendors
 
     def _secret(self, variable: str) -> Mapping[str, str]:
-        client = boto3.client("secretsmanager", config=client_config())
+        client = boto3.client("secretsmanager", config=client_config(self._version))
         return SecretsManagerSecrets(client).secret(self.settings.text(variable))
 
     @cached_property
@@ -165,16 +174,16 @@ class Dependencies:
     @property
     def inspector(self) -> DocumentInspector:
         """Opens untrusted PDFs."""
-        from no_undo.adapters.document_inspector import SandboxedInspector  # noqa: PLC0415
+        from no_undo.adapters.document_inspector import PdfiumDocumentInspector  # noqa: PLC0415
 
-        return SandboxedInspector()
+        return PdfiumDocumentInspector()
 
     @property
     def detector(self) -> PiiDetector:
         """Finds personal data nobody listed."""
-        from no_undo.adapters.pii_detector import RuleBasedDetector  # noqa: PLC0415
+        from no_undo.adapters.pii_validators import PatternPiiDetector  # noqa: PLC0415
 
-        return RuleBasedDetector()
+        return PatternPiiDetector()
 
     # What each group of use cases works with
 
@@ -261,10 +270,10 @@ class Dependencies:
     def verification(self) -> Verification:
         """For Verify Redaction."""
         from no_undo.adapters.redaction_verifier import (  # noqa: PLC0415
-            IndependentRedactionVerifier,
+            IndependentReadersVerifier,
         )
 
-        verifier = IndependentRedactionVerifier()
+        verifier = IndependentReadersVerifier()
         return Verification(verifier, self.detector, self.inspector, self.hasher)
 
     @cached_property

@@ -20,12 +20,13 @@ from no_undo.domain.fence import Fence
 from no_undo.domain.invoice import Invoice
 from no_undo.domain.ledger import Attempt, LedgerEntry, Pause, Prepared
 from no_undo.domain.mail import MailMessage
-from no_undo.domain.notices import ApprovalNotice, RequesterNotice, Result
+from no_undo.domain.notices import ApprovalNotice, RequesterNotice
 from no_undo.domain.plan import FollowUp, Plan
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.reconciliation import LookUpAnswer
 from no_undo.domain.redaction import ChannelVerdict, RedactionTarget
 from no_undo.domain.request import Request
+from no_undo.domain.results import Result
 from no_undo.domain.waiting import Wait, WaitKind
 
 

@@ -156,7 +156,7 @@ def _run_child(request: bytes, seconds: float) -> bytes:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=_environment(),
+        env=child_environment(),
         close_fds=True,
     ) as child:
         try:
@@ -171,7 +171,7 @@ def _run_child(request: bytes, seconds: float) -> bytes:
     return output
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Return the child's environment: where modules are, and nothing secret."""
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     search_path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from no_undo.adapters.pikepdf_structure import active_content
+from no_undo.adapters.pikepdf_structure import active_content, open_structure
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.signature_tags import find_signature_tags
 
@@ -62,7 +62,7 @@ def open_pdf(content: bytes, *, max_pages: int) -> pdfium.PdfDocument:
     except pdfium.PdfiumError as error:
         if getattr(error, "err_code", None) == pdfium_c.FPDF_ERR_PASSWORD:
             raise _refused("it is encrypted; remove the password and submit it again") from error
-        raise _refused("it is broken and cannot be opened as a PDF") from error
+        raise _refused(_why_broken(content)) from error
     if pdfium_c.FPDF_GetSecurityHandlerRevision(pdf) != -1:
         raise _refused("it is encrypted; remove the protection and submit it again")
     count = len(pdf)
@@ -71,6 +71,12 @@ def open_pdf(content: bytes, *, max_pages: int) -> pdfium.PdfDocument:
     if count > max_pages:
         raise _refused(f"it has {count} pages; at most {max_pages} are accepted")
     return pdf
+
+
+def _why_broken(content: bytes) -> str:
+    """Tell a sound file without pages, which pdfium does not open, from a broken one."""
+    with open_structure(content) as pdf:
+        return "it has no pages" if not pdf.pages else "it is broken and cannot be opened as a PDF"
 
 
 def page_texts(pdf: pdfium.PdfDocument) -> list[str]:

@@ -83,7 +83,7 @@ def seconds_to_wait(link: ApprovalLink, now: datetime) -> int:
     beyond = link.wrong_confirmations - FREE_TRIES
     if beyond < 0 or link.last_wrong_at is None:
         return 0
-    pause = min(2 ** (beyond + 1), LONGEST_WAIT_SECONDS)
+    pause = min(2 << min(beyond, 10), LONGEST_WAIT_SECONDS)
     return max(0, pause - int((now - link.last_wrong_at).total_seconds()))
 
 

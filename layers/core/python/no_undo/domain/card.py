@@ -251,15 +251,15 @@ class CardFinding:
 
 @dataclass(frozen=True, slots=True)
 class CardRepeat:
-    """An earlier send that this one knowingly repeats.
+    """An earlier plan that this one knowingly repeats.
 
     Attributes:
         reference: The earlier plan's reference.
-        sent_at: When it was sent, or None when the record does not say.
+        done_at: When its effect was confirmed, aware, or None when the record does not say.
     """
 
     reference: str
-    sent_at: datetime | None = None
+    done_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +312,8 @@ class Card:
         instruction: The caller's sentence.
         action_sentence: What Approve does: `Send this document to Alice and Bob for signature.`
         irreversibility_sentence: Why it cannot be taken back.
-        recipients: In signing order.
-        document: What is sent.
+        recipients: In signing order; empty for an action that has none.
+        document: What is sent, or None for an action without a document.
         plan_digest: 64 lower-case hex digits; bound to the decision.
         quorum: Needed and given approvals.
         deadline: Aware.
@@ -328,7 +328,7 @@ class Card:
         findings: Personal data nobody listed.
         warnings: Sentences: watermark, no extraction, what detectors cannot see.
         not_read_back: What the outside does not show of the draft, so nobody could compare it.
-        repeat: Set when this repeats an earlier send.
+        repeat: Set when this repeats an earlier plan.
     """
 
     reference: str
@@ -338,7 +338,7 @@ class Card:
     action_sentence: str
     irreversibility_sentence: str
     recipients: tuple[CardRecipient, ...]
-    document: CardDocument
+    document: CardDocument | None
     plan_digest: str
     quorum: CardQuorum
     deadline: datetime

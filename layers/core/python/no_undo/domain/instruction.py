@@ -4,9 +4,10 @@ Rules:
 1. The only inputs are the sentence, the recipients given with the request, the contact list and
    the time. The document's text is none of them, so no document can add a recipient.
 2. Nothing in a sentence can approve, skip approval or send: the payload has no place to say so.
-3. A name resolves among the request's recipients first, then in the contact list. One match
-   resolves it. None or several leave it unresolved, with the question to answer; so does a
-   name that has one address in the sentence and another in the request.
+3. A name resolves among the request's recipients first, then among the people the sentence
+   itself gives an address, then in the contact list. One match resolves it. None or several
+   leave it unresolved, with the question to answer; so does a name that has one address in the
+   sentence and another in the request.
 4. Recipients given with the request are signers, also when the sentence does not name them.
    They stand in the request's order unless the sentence states an order, whose people then come
    first.
@@ -19,9 +20,9 @@ The grammar lives in `sentence_people`, `sentence_wishes` and `sentence_deadline
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from no_undo.domain.addresses import check_address, check_display_name, person_key
@@ -42,6 +43,7 @@ from no_undo.domain.sentence_wishes import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
 MAX_CONTACTS = 10_000
 
@@ -187,6 +189,7 @@ def parse_instruction(
     text = readable_prompt(prompt)
     book = _AddressBook(recipients, contacts)
     people = people_in(text, book.names)
+    book = _AddressBook(recipients, contacts, people)
     cast = _Cast.of(people, book, ordered=states_order(text))
     wish = redaction_wish(text)
     deadline = deadline_in(text, now)
@@ -219,15 +222,14 @@ def parse_contacts(value: object, *, field: str = "contacts") -> tuple[Contact, 
     Raises:
         InvalidRequestError: Another shape, or a bad name or address; `field` names the entry.
     """
-    node = JsonObject({"list": value}, field)
+    node = JsonObject({field: value}, "")
     if isinstance(value, list):
         entries = [
             JsonObject.of(entry, f"{field}[{index}]", _CONTACT_KEYS).values
-            for index, entry in enumerate(node.items("list", most=MAX_CONTACTS))
+            for index, entry in enumerate(node.items(field, most=MAX_CONTACTS))
         ]
     else:
-        table = JsonObject({field: value}, "").table(field)
-        entries = [{"name": name, "email": email} for name, email in table.items()]
+        entries = [{"name": name, "email": email} for name, email in node.table(field).items()]
     return tuple(_contact(entry, f"{field}[{index}]") for index, entry in enumerate(entries))
 
 
@@ -248,12 +250,22 @@ class _Found:
 
 
 class _AddressBook:
-    """Who the request and the contact list know (rule 3)."""
+    """Who the request, the sentence and the contact list know (rule 3)."""
 
-    def __init__(self, recipients: Sequence[Recipient], contacts: Sequence[Contact]) -> None:
+    def __init__(
+        self,
+        recipients: Sequence[Recipient],
+        contacts: Sequence[Contact],
+        people: Sequence[Person] = (),
+    ) -> None:
         self.requested = tuple(
             _Found(one.name, one.email, one.source)
             for one in sorted(recipients, key=lambda recipient: recipient.order)
+        )
+        self._introduced = tuple(
+            _Found(one.name or _local_words(one.email), one.email, "instruction")
+            for one in people
+            if one.email
         )
         self._contacts = tuple(_Found(one.name, one.email, "contacts") for one in contacts)
 
@@ -262,13 +274,21 @@ class _AddressBook:
         return frozenset(_folded(one.name) for one in (*self.requested, *self._contacts))
 
     def by_name(self, name: str) -> tuple[_Found, ...]:
-        """Return the people of this name: the request's if it knows any, else the contacts'."""
-        return _matches(name, self.requested) or _matches(name, self._contacts)
+        """Return the people of this name, from the first of the three that knows any."""
+        return (
+            _matches(name, self.requested)
+            or _matches(name, self._introduced)
+            or _matches(name, self._contacts)
+        )
 
     def by_address(self, email: str) -> _Found | None:
         key = person_key(email)
         everyone = (*self.requested, *self._contacts)
         return next((one for one in everyone if person_key(one.email) == key), None)
+
+
+def _local_words(email: str) -> str:
+    return " ".join(re.split(r"[._+-]+", email.partition("@")[0]))
 
 
 def _matches(name: str, people: Iterable[_Found]) -> tuple[_Found, ...]:
@@ -371,7 +391,8 @@ def _resolved(person: Person, book: _AddressBook, questions: dict[str, str]) -> 
     if person.email:
         return _written_out(person, matches, book, questions)
     if len(matches) == 1:
-        return _Signer(matches[0].name, matches[0].email, matches[0].source)
+        known = book.by_address(matches[0].email)
+        return _Signer(known.name if known else person.name, matches[0].email, matches[0].source)
     questions[person.name] = (
         f'Which "{person.name}" is meant? {len(matches)} people have this name.'
         if matches

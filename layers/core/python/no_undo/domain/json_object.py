@@ -53,8 +53,8 @@ class JsonObject:
         return cls(members, path)
 
     def at(self, key: str) -> str:
-        """Return the path of a member."""
-        return f"{self.path}.{key}"
+        """Return the path of a member; an object without a path is the whole input."""
+        return f"{self.path}.{key}" if self.path else key
 
     def text(self, key: str) -> str:
         """Return one plain line of 1 to 200 characters."""

@@ -7,7 +7,7 @@ Rules:
 3. A number without a check digit is a finding only in an unmistakable form or near a context word.
 4. Where findings overlap, the surer one stays; of equal ones the longer.
 5. Text is read after NFKC, without invisible characters; spans refer to the text as given.
-6. Names and postal addresses are not recognised: that takes a model, and nobody may think otherwise.
+6. Names and postal addresses are not recognised: that takes a model.
 7. A finding below `REPORT_FLOOR` is a hint for a person, never a target.
 
 Validators that need a library's tables (telephone numbering plans) are passed in.
@@ -326,13 +326,12 @@ _EIN_WORDS: Final = _words(
     "ein", "fein", "employer identification", "employer identification number", "employer id",
     "federal tax id", "tax id", "taxpayer id", "tax identification", "tin", "irs",
 )  # fmt: skip
-_NO_EIN_PREFIX: Final = frozenset(
-    "00 07 08 09 17 18 19 28 29 49 69 70 78 79 89 96 97".split()
-)  # prefixes that the IRS assigns to no campus
+# The IRS assigns these prefixes to no campus.
+_NO_EIN_PREFIX: Final = re.compile(r"0[0789]|1[789]|2[89]|49|69|7[089]|89|9[67]")
 
 
 def _judge_ein(candidate: Candidate) -> Judgement | None:
-    if not candidate.follows(_EIN_WORDS) or candidate.text[:2] in _NO_EIN_PREFIX:
+    if not candidate.follows(_EIN_WORDS) or _NO_EIN_PREFIX.match(candidate.text):
         return None
     return Judgement(0.9, "form of an employer identification number after a word for it")
 
@@ -415,7 +414,8 @@ def _judge_passport(candidate: Candidate) -> Judgement | None:
 # --- telephone ---------------------------------------------------------------------------------
 
 _PHONE: Final = re.compile(
-    r"(?<![\w.,/+-])(?:\+|00)?\(?[0-9](?:(?:[ ./-]|\) ?| ?\()?[0-9]){6,16}(?![\w])(?![-./,][0-9A-Za-z])"
+    r"(?<![\w.,/+-])(?:\+|00)?\(?[0-9](?:(?:[ ./-]|\) ?| ?\()?[0-9]){6,16}"
+    r"(?![\w])(?![-./,][0-9A-Za-z])"
 )
 _PHONE_WORDS: Final = _words(
     "phone", "telephone", "tel", "tél", "telefon\\w*", "téléphone", "teléfono", "telefono", "ph",

@@ -20,7 +20,7 @@ class ResultKind(StrEnum):
     """What became of a click."""
 
     APPROVED_WAITING = "approved_waiting"
-    APPROVED_SENDING = "approved_sending"
+    APPROVED_COMPLETE = "approved_complete"
     APPROVED_PAUSED = "approved_paused"
     REJECTED = "rejected"
     CORRECTED = "corrected"
@@ -82,7 +82,7 @@ def approved_waiting(still_needed: int, *, reference: str, title: str) -> Result
         tone=Tone.DONE,
         heading="Your approval is recorded.",
         paragraphs=(
-            f"Nothing is sent until {more} {verb}.",
+            f"Nothing happens until {more} {verb}.",
             "You can close this page. This link cannot be used to decide again.",
         ),
         reference=reference,
@@ -90,14 +90,14 @@ def approved_waiting(still_needed: int, *, reference: str, title: str) -> Result
     )
 
 
-def approved_sending(*, reference: str, title: str) -> Result:
+def approved_complete(*, reference: str, title: str) -> Result:
     """The approval that completed the quorum was recorded."""
     return Result(
-        kind=ResultKind.APPROVED_SENDING,
+        kind=ResultKind.APPROVED_COMPLETE,
         tone=Tone.DONE,
         heading="Your approval is recorded, and it was the last one needed.",
         paragraphs=(
-            "Everything is checked once more; then the document is sent, once.",
+            "Everything is checked once more; then it is done, once.",
             "You can close this page.",
         ),
         reference=reference,
@@ -106,13 +106,13 @@ def approved_sending(*, reference: str, title: str) -> Result:
 
 
 def approved_paused(*, reference: str, title: str) -> Result:
-    """The quorum is complete, and an operator has paused all sends."""
+    """The quorum is complete, and an operator has paused all irreversible actions."""
     return Result(
         kind=ResultKind.APPROVED_PAUSED,
         tone=Tone.NEUTRAL,
-        heading="Your approval is recorded. Sending is paused at the moment.",
+        heading="Your approval is recorded. Everything is paused at the moment.",
         paragraphs=(
-            "An operator has paused all sending. Nothing is sent until an operator resumes it.",
+            "Nothing happens until an operator ends the pause.",
             "You need not do anything.",
         ),
         reference=reference,
@@ -125,7 +125,7 @@ def rejected(*, reference: str, title: str) -> Result:
     return Result(
         kind=ResultKind.REJECTED,
         tone=Tone.DONE,
-        heading="Your rejection is recorded. Nothing will be sent.",
+        heading="Your rejection is recorded. It will not happen.",
         paragraphs=("The requester is told, with your reason. You can close this page.",),
         reference=reference,
         title=title,
@@ -137,7 +137,7 @@ def corrected(*, reference: str, title: str) -> Result:
     return Result(
         kind=ResultKind.CORRECTED,
         tone=Tone.NEUTRAL,
-        heading="Your corrections are recorded. Nothing is sent.",
+        heading="Your corrections are recorded. Nothing happens yet.",
         paragraphs=(
             (
                 "The document is made again with your corrections, and everybody is asked again. "
@@ -208,7 +208,7 @@ def closed_by_others(*, reference: str, title: str) -> Result:
     return Result(
         kind=ResultKind.CLOSED_BY_OTHERS,
         tone=Tone.NEUTRAL,
-        heading="This was rejected by somebody else. Nothing will be sent.",
+        heading="This was rejected by somebody else. It will not happen.",
         paragraphs=("Your decision is no longer needed, and none was recorded.",),
         reference=reference,
         title=title,
@@ -270,7 +270,7 @@ def withdrawn(*, reference: str, title: str) -> Result:
     return Result(
         kind=ResultKind.WITHDRAWN,
         tone=Tone.NEUTRAL,
-        heading="The requester has withdrawn this. Nothing will be sent.",
+        heading="The requester has withdrawn this. It will not happen.",
         paragraphs=("Your decision is no longer needed, and none was recorded.",),
         reference=reference,
         title=title,

@@ -134,8 +134,8 @@ _NO_NAME = (
     signer signers signatory signatories recipient recipients party parties order quorum
     deadline due review process handle run start go goes put set call called name named title
     titled notify inform tell cc bcc copy copies follow followed following subject contact
-    contacts questions question note remember reply respond ignore disregard skip override bypass pretend
-    system  important urgent asap today tomorrow tonight eod cob eow noon
+    contacts questions question note remember reply respond ignore disregard skip override
+    bypass pretend system important urgent asap today tomorrow tonight eod cob eow noon
     midnight am pm utc gmt monday tuesday wednesday thursday friday saturday sunday january
     february march april june july august september october november december jan feb mar apr
     jun jul aug sep sept oct nov dec hour hours day days week weeks month business working pii
@@ -420,7 +420,7 @@ def _groups(tokens: Sequence[Token], mentions: list[_Mention]) -> list[_Group]:
         words = [token.low for token in between]
         if groups and _joined(words) and not _opens_clause(tokens, mention, words):
             groups[-1].mentions.append(mention)
-            groups[-1].chained.append(not _CHAIN.isdisjoint(words))
+            groups[-1].chained.append(any(word in _CHAIN or word.isdigit() for word in words))
             groups[-1].end = mention.end
         else:
             groups.append(_Group([mention], mention.start, mention.end, [False]))
@@ -451,7 +451,9 @@ class _Context:
     """The words around a list, lower case, one blank between tokens.
 
     Attributes:
-        before: From the sentence's start or the end of the list before, up to the list.
+        before: From the sentence's start or the end of the list before, up to the list; without
+            leading words of the list itself ("both", "then", a bullet).
+        between: The same with them.
         sentence: From the sentence's start up to the list, people left out.
         after: Up to the next list or the sentence's end.
         signer_before: Whether the list before, in this or the sentence before, was of signers.
@@ -460,6 +462,7 @@ class _Context:
     """
 
     before: str
+    between: str
     sentence: str
     after: str
     signer_before: bool
@@ -563,8 +566,10 @@ def _context(
     stop = groups[number + 1].start if number + 1 < len(groups) else len(tokens)
     inside = {i for other in groups[:number] for i in range(other.start, other.end)}
     sentence = [tokens[i] for i in range(start, group.start) if i not in inside]
+    before = _low(tokens[max(start, previous_end, group.start - _REACH) : group.start])
     return _Context(
-        before=_LEAD.sub("", " " + _low(tokens[max(start, previous_end, group.start - _REACH) : group.start])).strip(),
+        before=_LEAD.sub("", f" {before}").strip(),
+        between=before,
         sentence=_low(sentence[-_REACH:]),
         after=_until_sentence_end(tokens[group.end : min(stop, group.end + 12)]),
         signer_before=signer_before,
@@ -657,5 +662,5 @@ def _rank(people: list[Person], first: int, context: _Context) -> None:
         people[first] = replace(people[first], after=signers[-1])
     elif _SIGNS_AFTER.search(context.before):
         people[signers[-1]] = replace(people[signers[-1]], after=first)
-    elif _CHAINED.search(context.before):
+    elif _CHAINED.search(context.between):
         people[first] = replace(people[first], after=signers[-1])

@@ -68,7 +68,7 @@ def redirect_headers(location: str) -> dict[str, str]:
 
 _STATUS: Mapping[ResultKind, int] = {
     ResultKind.APPROVED_WAITING: 200,
-    ResultKind.APPROVED_SENDING: 200,
+    ResultKind.APPROVED_COMPLETE: 200,
     ResultKind.APPROVED_PAUSED: 200,
     ResultKind.REJECTED: 200,
     ResultKind.CORRECTED: 200,

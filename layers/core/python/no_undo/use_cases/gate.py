@@ -91,8 +91,8 @@ class Gate:
         return policy is not None and still_eligible(
             policy,
             approver,
-            requester=plan.requester_email or None,
-            recipients=[one.email for one in plan.recipients],
+            requester=plan.requester_email,
+            recipients=plan.recipients,
         )
 
     def may_begin_again(self, plan: Plan, entry: LedgerEntry | None) -> bool:

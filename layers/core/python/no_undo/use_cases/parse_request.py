@@ -76,7 +76,7 @@ def understood(request: Request, policy: ApproverPolicy | None, now: datetime) -
         caller=request.caller,
         requested=request.requested_approvers or said.approvers,
         quorum=request.requested_quorum or said.quorum,
-        recipients=[one.email for one in recipients],
+        recipients=recipients,
     )
     if said.deadline is not None and said.deadline <= now:
         raise InvalidRequestError("The deadline in the prompt has passed.", field="prompt")
@@ -87,7 +87,7 @@ def understood(request: Request, policy: ApproverPolicy | None, now: datetime) -
         recipients=recipients,
         approvers=choice.approvers,
         quorum=choice.quorum,
-        caller_email=choice.requester or "",
+        caller_email=choice.requester,
         deadline=said.deadline,
         deadline_hours=policy.deadline_hours,
         redaction=_targets(request, said),

@@ -18,7 +18,7 @@ from no_undo.domain.plan import Decision, Plan, PlanState, Verdict, approvals_fo
 from no_undo.domain.results import (
     Result,
     approved_paused,
-    approved_sending,
+    approved_complete,
     approved_waiting,
     page_error,
     rejected,
@@ -181,7 +181,7 @@ def _result(decided: Plan, decision: Decision, gate: Gate) -> Result:
     if decided.state is PlanState.APPROVED:
         if gate.paused():
             return approved_paused(reference=reference, title=title)
-        return approved_sending(reference=reference, title=title)
+        return approved_complete(reference=reference, title=title)
     missing = decided.quorum - len(approvals_for(decided))
     return approved_waiting(missing, reference=reference, title=title)
 

@@ -81,7 +81,9 @@ _NOT_FINAL = (
 """Refusals that leave the plan alive: it goes on in Await Settlement, not to its end."""
 
 
-def send_envelope(plan_id: str, gate: Gate, remaining_seconds: Callable[[], float]) -> SendResult:
+def send_envelope(
+    plan_id: str, gate: Gate, action: IrreversibleAction, remaining_seconds: Callable[[], float]
+) -> SendResult:
     """Make the plan's effect happen, at most once, and say what is known (P1 to P4).
 
     Args:

@@ -143,8 +143,8 @@ def _source(submission: Submission, door: Door) -> tuple[Source, bytes]:
         )
     if submission.invoice is not None:
         parse_invoice(submission.invoice)
-        content = json.dumps(submission.invoice, ensure_ascii=False, sort_keys=True)
-        return Source.INVOICE, content.encode("utf-8")
+        text = json.dumps(submission.invoice, ensure_ascii=False, sort_keys=True)
+        return Source.INVOICE, text.encode("utf-8")
     key = _upload_key(submission.tenant, submission.upload_id)
     content = door.documents.get_upload(key, max_bytes=MAX_DOCUMENT_BYTES)
     facts = door.inspector.inspect(content)
