@@ -31,6 +31,7 @@ def install_corrections(settings: environment.Settings) -> None:
     from local.emulator import (  # noqa: PLC0415 after the environment is taken over
         callbacks,
         errors,
+        executions,
         http_api,
         invocations,
         layers,
@@ -43,6 +44,7 @@ def install_corrections(settings: environment.Settings) -> None:
     environment.install(settings)
     for correction in (
         errors,
+        executions,
         invocations,
         callbacks,
         roles,

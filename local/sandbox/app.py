@@ -35,7 +35,6 @@ def create_app(sandbox: Sandbox) -> Starlette:
             worker.cancel()
             with suppress(asyncio.CancelledError):
                 await worker
-            sandbox.holds.clear()
 
     routes: list[BaseRoute] = [
         *control_routes(sandbox),

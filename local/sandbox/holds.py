@@ -99,6 +99,13 @@ class Holds:
         hold.released.set()
         return True
 
+    def abandon(self) -> None:
+        """End every held call as if its client had gone; the sandbox is about to stop."""
+        for hold in self._holds.values():
+            if hold.state is HoldState.HOLDING:
+                hold.state = HoldState.ABANDONED
+                hold.released.set()
+
     def clear(self) -> None:
         """Release everything and forget it."""
         for hold_id in self._holds:
@@ -111,7 +118,8 @@ class Holds:
         """Wait at a point if a hold is armed for it.
 
         Returns:
-            True when the call may go on; False when its client went away while it was held.
+            True when the call may go on; False when its client, or the sandbox, went away while it
+            was held.
         """
         hold = next((h for h in self._holds.values() if h.matches(route, point, folder)), None)
         if hold is None:
@@ -120,8 +128,7 @@ class Holds:
         await _first_of(hold.released, client_gone)
         if client_gone.is_set() and not hold.released.is_set():
             hold.state = HoldState.ABANDONED
-            return False
-        return True
+        return hold.state is not HoldState.ABANDONED
 
 
 async def _first_of(*events: asyncio.Event) -> None:

@@ -49,6 +49,7 @@ class SandboxServer(uvicorn.Server):
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             )
         )
+        self._sandbox = sandbox
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -57,3 +58,8 @@ class SandboxServer(uvicorn.Server):
         if self.started:
             port = self.servers[0].sockets[0].getsockname()[1]
             self._on_ready(f"http://{LOOPBACK}:{port}")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let no held call keep the server from stopping, then stop."""
+        self._sandbox.holds.abandon()
+        await super().shutdown(sockets)

@@ -9,31 +9,10 @@ import time
 from pathlib import Path
 
 from local.stack import processes, stack
-from local.stack.build import BuildError, build
-from local.stack.deploy import DeployError, deploy
-from local.stack.parameters import local_parameters
+from local.stack.bring_up import bring_up
+from local.stack.build import BuildError
+from local.stack.deploy import DeployError
 from local.stack.stack import RunningStack, StackError
-
-STACK_NAME = "no-undo"
-
-
-def up(data: Path) -> RunningStack:
-    """Start everything, deploy the real template, and return the addresses.
-
-    Raises:
-        StackError: A part did not start.
-        BuildError: The template does not build.
-        DeployError: The template does not deploy.
-    """
-    running = stack.start(data, parts=("emulator", "sandbox", "inbox"))
-    built = build(data / "build")
-    deployed = deploy(
-        built,
-        client=running.aws.client,
-        stack_name=STACK_NAME,
-        parameters=local_parameters(built, running),
-    )
-    return stack.remember_outputs(running, deployed.outputs)
 
 
 def _print_up(running: RunningStack, seconds: float) -> None:
@@ -42,12 +21,14 @@ def _print_up(running: RunningStack, seconds: float) -> None:
     print(f"Vendors    {running.url('sandbox')}")
     print(f"AWS        {running.url('emulator')} (region us-east-1, access key test, secret test)")
     print(f"Logs       {running.data / 'logs'}")
-    print("\nHand in a request:")
+    print("\nHand in a request, then open the mail in the inbox to approve it:")
+    print(f"  export NO_UNDO_API_URL='{running.outputs.get('ApiUrl', '')}'")
+    print("  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1")
     print(
         '  .venv/bin/no-undo submit --prompt "Take this invoice, redact the PII, and send it to '
         'Alice for signature." \\\n'
-        '    --document fixtures/documents/invoice.pdf --recipient "Alice <alice@example.com>" \\\n'
-        "    --approver bob@example.com --wait"
+        "    --document fixtures/documents/freight_invoice.pdf --approver bob@example.com \\\n"
+        '    --recipient "Alice <alice@example.com>" --wait'
     )
     print(f"\nup in {seconds:.1f} s; `make down` ends it.")
 
@@ -68,7 +49,8 @@ def main() -> None:
     try:
         match options.command:
             case "up":
-                _print_up(up(options.data), time.monotonic() - started)
+                running = bring_up(options.data, inbox=True)
+                _print_up(running, time.monotonic() - started)
             case "down":
                 stack.stop(options.data)
             case _:

@@ -7,7 +7,9 @@ without scripts, as HTML; ``GET /messages.json`` gives all of them to programs.
 import argparse
 import html
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -78,22 +80,26 @@ def _time(message: Message) -> str:
     return datetime.fromtimestamp(float(message["Timestamp"]), tz=UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def create_app(emulator: str) -> Starlette:
-    """Return the inbox for one emulator."""
+def create_app(read: Callable[[], list[Message]]) -> Starlette:
+    """Return the inbox page.
+
+    Args:
+        read: Returns the captured mail, newest first.
+    """
 
     def index(_request: Request) -> HTMLResponse:
-        return HTMLResponse(_PAGE.format(title="Mail inbox", body=_table(messages(emulator))))
+        return HTMLResponse(_PAGE.format(title="Mail inbox", body=_table(read())))
 
     def show(request: Request) -> HTMLResponse:
         wanted = request.path_params["id"]
-        for message in messages(emulator):
+        for message in read():
             if message["MessageId"] == wanted:
                 title = html.escape(message["Subject"] or "(no subject)")
                 return HTMLResponse(_PAGE.format(title=title, body=_one(message)))
         raise HTTPException(404, "No such message.")
 
     def listing(_request: Request) -> JSONResponse:
-        return JSONResponse({"messages": messages(emulator)})
+        return JSONResponse({"messages": read()})
 
     return Starlette(
         routes=[
@@ -110,7 +116,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True, help="port on 127.0.0.1")
     parser.add_argument("--emulator", required=True, help="address of the emulator")
     options = parser.parse_args()
-    app = create_app(options.emulator)
+    app = create_app(partial(messages, options.emulator))
     uvicorn.run(app, host="127.0.0.1", port=options.port, log_level="warning")
 
 

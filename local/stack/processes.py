@@ -81,7 +81,7 @@ def start_time(pid: int) -> str | None:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
             return None
-        return None if fields[0] == "Z" else fields[19]
+        return None if fields[0] == "Z" and not _has_other_threads(pid) else fields[19]
     answer = subprocess.run(  # noqa: S603 a number, no outside text
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)],  # noqa: S607 the system's own ps
         capture_output=True,
@@ -90,6 +90,14 @@ def start_time(pid: int) -> str | None:
     )
     status, _, started = answer.stdout.strip().partition(" ")
     return None if not status or status.startswith("Z") else started.strip()
+
+
+def _has_other_threads(pid: int) -> bool:
+    """Tell whether a process whose first thread ended still holds its files and ports."""
+    try:
+        return sum(1 for _ in Path(f"/proc/{pid}/task").iterdir()) > 1
+    except OSError:
+        return False
 
 
 def is_alive(record: ProcessRecord) -> bool:

@@ -143,9 +143,7 @@ def test_an_esign_answer_is_understood_or_refused(path: Path) -> None:
             else httpx.Response(400 if "document" in request.url.path else 404)
         )
     )
-    adapter = FoxitESignGateway(
-        f"{HOST}/esign/api/v1", "our-client", "our-secret", transport=vendor.transport
-    )
+    adapter = FoxitESignGateway(HOST, "our-client", "our-secret", transport=vendor.transport)
 
     result = outcome(esign_call(adapter, fixture))
 
@@ -201,7 +199,7 @@ def test_a_pdf_services_answer_is_understood_or_refused(path: Path) -> None:
     fixture = load(path)
     vendor = pdf_vendor(fixture)
     adapter = FoxitPdfServices(
-        f"{HOST}/pdf-services",
+        HOST,
         "our-client",
         "our-secret",
         clock=SteppingClock(),

@@ -8,6 +8,8 @@ from datetime import date
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from no_undo.adapters.foxit_esign import VENDOR_FACTS
 from no_undo.domain.envelope import SendAnswer
@@ -274,6 +276,37 @@ def test_a_send_without_a_connection_did_not_leave(error: Exception) -> None:
 def test_a_send_refused_at_the_edge_did_not_leave() -> None:
     with pytest.raises(NothingSentError):
         gateway(always(EDGE_REFUSAL)).send_draft("35426627")
+
+
+BODIES = st.one_of(
+    st.binary(max_size=50),
+    st.sampled_from(
+        [
+            b'{"result": "success"}',
+            b'{"result": "error"}',
+            b'{"allow": false}',
+            b'{"error code": 1010}',
+            b'{"result": "success", "allow": false}',
+            b"<html></html>",
+        ]
+    ),
+)
+
+
+@given(st.integers(min_value=200, max_value=599), BODIES)
+def test_whatever_is_answered_a_send_is_one_request_and_accepted_only_in_so_many_words(
+    status: int, body: bytes
+) -> None:
+    vendor = always(httpx.Response(status, content=body))
+
+    try:
+        answer = gateway(vendor).send_draft("35426627")
+    except (InDoubtError, NothingSentError):
+        answer = None
+
+    assert len(vendor.requests) == 1
+    accepted = status < 300 and body == b'{"result": "success"}'
+    assert (answer is SendAnswer.ACCEPTED) == accepted
 
 
 @pytest.mark.parametrize("envelope_id", ["", "0", "-1", "abc", "1 2", "../1", "1" * 30])

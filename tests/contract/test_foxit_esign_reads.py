@@ -286,6 +286,21 @@ def test_a_read_that_was_lost_is_to_be_repeated(error: Exception) -> None:
         gateway(failing(error)).read_envelope("35426627")
 
 
+@pytest.mark.parametrize("envelope_id", ["", "0", "abc", "1&status=DRAFT", "../1"])
+def test_an_id_of_another_kind_is_never_asked_for(envelope_id: str) -> None:
+    vendor = answered({"folder": folder()})
+
+    for call in (
+        gateway(vendor).read_envelope,
+        gateway(vendor).activity_history,
+        gateway(vendor).download_signed,
+    ):
+        with pytest.raises(InvalidRequestError):
+            call(envelope_id)
+
+    assert vendor.requests == []
+
+
 def test_an_html_page_with_status_200_is_no_envelope() -> None:
     with pytest.raises(VendorContractError):
         gateway(always(httpx.Response(200, html="<html/>"))).read_envelope("35426627")

@@ -156,6 +156,23 @@ def test_a_poll_without_an_answer_is_repeated(hiccup: httpx.Response, clock: Ste
     assert vendor.routes.count(CONVERT) == 1
 
 
+def test_a_poll_or_a_download_whose_answer_is_lost_is_repeated(clock: SteppingClock) -> None:
+    good, lost = by_route(GOOD), {POLL, DOWNLOAD}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        route = f"{request.method} {request.url.path}"
+        if route in lost:
+            lost.remove(route)
+            raise httpx.ReadTimeout("late")
+        return good.script(request)
+
+    vendor = ScriptedVendor(answer)
+
+    assert render(vendor, clock) == PDF
+    assert clock.slept == [0.7, 2.1]
+    assert (vendor.routes.count(CONVERT), vendor.routes.count(UPLOAD)) == (1, 1)
+
+
 def test_a_task_that_never_ends_is_given_up_at_the_deadline(clock: SteppingClock) -> None:
     vendor = by_route({**GOOD, POLL: task("working")})
 

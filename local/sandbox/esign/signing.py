@@ -162,7 +162,7 @@ def _stamp(party: Party, at: datetime) -> bytes:
     """Return a one-page PDF with the visible signature; any script the bundled font knows."""
     html = (
         "<style>body{margin:0}div{border-bottom:1px solid #223;padding:3px;overflow:hidden;"
-        "font-size:9px;line-height:14px;white-space:nowrap}b{font-size:12px}</style><div>"
+        "font-size:8px;line-height:14px;white-space:nowrap}b{font-size:12px}</style><div>"
         f"<b>{escape(party.name or party.email)}</b><br>"
         f"Signed in the sandbox {at:%Y-%m-%d %H:%M} UTC</div>"
     )

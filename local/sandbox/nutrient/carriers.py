@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pikepdf
 from pikepdf import Name
 
+from local.sandbox.nutrient.content import name_of
 from local.sandbox.nutrient.matching import (
     SQUASH_MINIMUM,
     Target,
@@ -179,8 +180,8 @@ def _scrub_holder(holder: Any, scrubber: Scrubber) -> None:  # noqa: ANN401
             text = str(value)
             if key not in _MACHINERY and scrubber.hits(text):
                 holder[key] = pikepdf.String(scrubber.text(text))
-        elif isinstance(value, pikepdf.Name) and scrubber.hits_name(str(value)):
-            holder[key] = Name(scrubber.name(str(value)))
+        elif isinstance(value, pikepdf.Name) and scrubber.hits_name(name_of(value)):
+            holder[key] = Name(scrubber.name(name_of(value)))
         if isinstance(key, str) and scrubber.hits_name(key):
             _rename(holder, key, scrubber.name(key))
 
@@ -201,7 +202,7 @@ def scrub_operands(instructions: list[Any], scrubber: Scrubber) -> bool:
     for index, instruction in enumerate(instructions):
         if isinstance(instruction, pikepdf.ContentStreamInlineImage):
             continue
-        if str(instruction.operator) in ("Tj", "TJ", "'", '"'):
+        if name_of(instruction.operator) in ("Tj", "TJ", "'", '"'):
             continue
         operands = list(instruction.operands)
         cleaned = [_clean_operand(operand, scrubber) for operand in operands]
@@ -212,8 +213,8 @@ def scrub_operands(instructions: list[Any], scrubber: Scrubber) -> bool:
 
 
 def _clean_operand(operand: Any, scrubber: Scrubber) -> Any:  # noqa: ANN401 - PDF values
-    if isinstance(operand, pikepdf.Name) and scrubber.hits_name(str(operand)):
-        return Name(scrubber.name(str(operand)))
+    if isinstance(operand, pikepdf.Name) and scrubber.hits_name(name_of(operand)):
+        return Name(scrubber.name(name_of(operand)))
     if isinstance(operand, pikepdf.Dictionary):
         return _clean_dictionary(operand, scrubber)
     return operand

@@ -21,7 +21,7 @@ Point = tuple[float, float]
 
 IDENTITY: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 _MAX_DEPTH = 12
-_MAX_OPERATORS = 4_000_000
+_MAX_OPERATORS = 2_000_000
 _MAX_GLYPHS = 2_000_000
 _MAX_STATES = 512
 _MAX_PARENTS = 64
@@ -46,6 +46,14 @@ def apply(m: Matrix, x: float, y: float) -> Point:
     return m[0] * x + m[2] * y + m[4], m[1] * x + m[3] * y + m[5]
 
 
+def name_of(value: Any) -> str:  # noqa: ANN401 - PDF values
+    """Return a name or operator as text, whatever bytes it is made of."""
+    try:
+        return str(value)
+    except UnicodeDecodeError:
+        return str(value.unparse().decode("latin-1"))
+
+
 @dataclass(slots=True)
 class Content:
     """One parsed content stream.
@@ -67,7 +75,7 @@ class Content:
     def uses(self, name: str) -> bool:
         """Return True when a `Do` of this content names an XObject."""
         return any(
-            str(one.operator) == "Do" and str(one.operands[0]) == name
+            name_of(one.operator) == "Do" and name_of(one.operands[0]) == name
             for one in self.instructions
             if not isinstance(one, pikepdf.ContentStreamInlineImage) and len(one.operands)
         )
@@ -344,7 +352,7 @@ class _Run:
             if isinstance(instruction, pikepdf.ContentStreamInlineImage):
                 self._place_picture(None, None)
                 continue
-            handler = _HANDLERS.get(str(instruction.operator))
+            handler = _HANDLERS.get(name_of(instruction.operator))
             if handler is not None:
                 # A malformed operand makes viewers skip the operator; so does this.
                 try:
@@ -389,7 +397,7 @@ class _Run:
         if target.get(Name.Subtype) == Name.Form:
             self._walk.descend(target, self._content, self._state, self._depth)
         elif target.get(Name.Subtype) == Name.Image:
-            self._place_picture(str(operands[0]), target)
+            self._place_picture(name_of(operands[0]), target)
 
     def _place_picture(self, name: str | None, image: pikepdf.Object | None) -> None:
         self._walk.unit.pictures.append(

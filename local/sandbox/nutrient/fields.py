@@ -34,6 +34,8 @@ _TRADE_WORDS: Mapping[str, tuple[str, ...]] = {
 }
 _KIND_WORDS = frozenset({"number", "name", "amount", "date", "no", "id", "value", "text"})
 _FILLER = frozenset({"number", "no", "nr", "num", "id", "due", "is", "of", "the"})
+_CELL_GAP = 1.5  # times the height of the words; a word space is far less
+_LINE_GAP = 2.5  # times the height of the label
 _FUZZY = 0.8
 _FUZZY_MINIMUM = 5  # shorter labels resemble too many words
 _FUZZY_LENGTH = 2  # letters more or less
@@ -186,6 +188,8 @@ def _value_at(anchor: _Anchor, form: str, blocks: Sequence[Block]) -> Found | No
     if found is not None:
         return _with_anchor(found, anchor, (anchor.block,))
     below = _below(anchor, blocks)
+    if below is None and (next_line := _continued(anchor, blocks)) is not None:
+        below = next_line, next_line.words
     if below is None or (form == "name" and _looks_like_label(below[1])):
         return None
     found = _read_value(form, below[1])
@@ -204,6 +208,17 @@ def _with_anchor(
         return Found(value, words, blocks, "fuzzy_match", 0.7)
     match = "id_match" if len(blocks) == 1 else "id_match_multiblock"
     return Found(value, words, blocks, match)
+
+
+def _continued(anchor: _Anchor, blocks: Sequence[Block]) -> Block | None:
+    """Return the line after one that ends with the label: a title may break there."""
+    if anchor.rest:
+        return None
+    after = blocks.index(anchor.block) + 1
+    if after == len(blocks) or blocks[after].page_index != anchor.block.page_index:
+        return None
+    gap = blocks[after].words[0].baseline - anchor.label[0].baseline
+    return blocks[after] if 0 < gap <= _LINE_GAP * anchor.label[0].height else None
 
 
 def _below(anchor: _Anchor, blocks: Sequence[Block]) -> tuple[Block, tuple[ReadWord, ...]] | None:
@@ -289,7 +304,7 @@ def _name(words: Sequence[ReadWord]) -> tuple[str, tuple[ReadWord, ...]] | None:
 
 
 def _ends_name(last: ReadWord, following: ReadWord) -> bool:
-    wide_gap = following.x - last.right > 2.5 * max(last.height, following.height)
+    wide_gap = following.x - last.right > _CELL_GAP * max(last.height, following.height)
     stop = last.text[-1] in ",;|" or (last.text[-1] == "." and following.text[0].isdigit())
     return wide_gap or stop
 

@@ -220,10 +220,17 @@ def _plain(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - PDF values of e
     return _plain_scalar(value)
 
 
+def _name(value: pikepdf.Name) -> str:
+    try:
+        return str(value)[1:]
+    except UnicodeDecodeError:
+        return value.unparse().decode("latin-1")[1:]
+
+
 def _plain_scalar(value: Any) -> Any:  # noqa: ANN401 - PDF values of every type
     match value:
         case pikepdf.Name():
-            return LIT(str(value)[1:])
+            return LIT(_name(value))
         case pikepdf.String():
             return bytes(value)
         case Decimal():

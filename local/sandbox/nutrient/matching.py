@@ -21,12 +21,15 @@ from local.sandbox.nutrient.content import Glyph, Unit
 
 #: Below this many letters and digits a squashed value is too common to search for.
 SQUASH_MINIMUM = 6
+_LINE_END, _PARAGRAPH_END = "\n", "\f"
+_BREAKING_MARKS = "-\u2010\u2011@_/"
 _ENOUGH = 4  # gaps; fewer say nothing about what is usual on a line
 
 # All in ems of the glyph before.
 _SAME_LINE = 0.4
 _FURTHEST_BACK = -0.6
 _FURTHEST_ON = 30.0
+_NEXT_LINE = (-3.0, -0.4)
 _SAME_DIRECTION = 0.99  # cosine
 _IGNORED = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f"))
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
@@ -89,15 +92,34 @@ class Reading:
         hit = [source for source in self.sources[start:end] if source >= 0]
         return list(self.glyphs[min(hit) : max(hit) + 1]) if hit else []
 
+    def unwrapped(self) -> Reading:
+        """Return the text with its lines joined, as a value broken over a line end needs it.
+
+        After a hyphen (or another mark that values are broken at) nothing stands between the
+        lines, elsewhere a space. Paragraphs stay apart.
+        """
+        characters: list[str] = []
+        sources: list[int] = []
+        for index, character in enumerate(self.text):
+            at_line_end = character == _LINE_END
+            if at_line_end and index and self.text[index - 1] in _BREAKING_MARKS:
+                continue
+            characters.append(" " if at_line_end else character)
+            sources.append(self.sources[index])
+        return Reading(self.glyphs, "".join(characters), sources)
+
 
 def readings(unit: Unit) -> list[Reading]:
-    """Return the texts of a unit: draw order, by position, and by what the fonts draw."""
+    """Return the texts of a unit: draw order, by position, and by what the fonts draw.
+
+    Each comes as it stands and with its lines joined.
+    """
     drawn = unit.glyphs
     placed, _ = by_position(drawn)
     made = [read(drawn), read(placed)]
     if any(glyph.alt for glyph in drawn):
         made.append(read(placed, text_of=lambda glyph: glyph.alt or glyph.text))
-    return made
+    return [*made, *(reading.unwrapped() for reading in made if _LINE_END in reading.text)]
 
 
 def _own_text(glyph: Glyph) -> str:
@@ -120,22 +142,27 @@ def read(glyphs: Sequence[Glyph], text_of: Callable[[Glyph], str] = _own_text) -
 
 
 def _separators(glyphs: Sequence[Glyph]) -> list[str]:
-    """Return what stands before each glyph: nothing, a space, or a line feed."""
+    """Return what stands before each glyph: nothing, a space, a line or a paragraph end."""
     out: list[str] = []
     line: list[Glyph] = []
+    before = ""
     for glyph in glyphs:
         if line and _gap(line[-1], glyph) is None:
-            out.extend(_line_separators(line))
+            out.extend((before, *_spaces(line)))
+            before = _LINE_END if _is_next_line(line[0], glyph) else _PARAGRAPH_END
             line = []
         line.append(glyph)
-    if line:
-        out.extend(_line_separators(line))
-        out[0] = ""
-    return out
+    return [*out, before, *_spaces(line)] if line else out
 
 
-def _line_separators(line: Sequence[Glyph]) -> list[str]:
-    """Return a line feed, then a space for every gap wider than its line explains.
+def _is_next_line(start: Glyph, following: Glyph) -> bool:
+    """Return True when a glyph stands shortly below the line that began with `start`."""
+    _, across = _offset(start, following.origin)
+    return _NEXT_LINE[0] <= across <= _NEXT_LINE[1] and not _turned(start, following)
+
+
+def _spaces(line: Sequence[Glyph]) -> list[str]:
+    """Return a space for every gap wider than its line explains, before all but the first glyph.
 
     A space needs a gap of a fifth of an em, and more than the usual gap of its line: letter-spaced
     text has a gap after every letter. Letters set at one pitch, as on a grid, are parted only
@@ -148,7 +175,7 @@ def _line_separators(line: Sequence[Glyph]) -> list[str]:
     else:
         usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
         limit, measured = max(0.2, 1.6 * usual), gaps
-    return ["\n", *(" " if value > limit else "" for value in measured)]
+    return [" " if value > limit else "" for value in measured]
 
 
 def _is_grid(pitches: Sequence[float]) -> bool:

@@ -105,6 +105,16 @@ def char_box(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, float,
     return left.value, bottom.value, right.value, top.value
 
 
+def loose_char_box(
+    textpage: pypdfium2.PdfTextPage, index: int
+) -> tuple[float, float, float, float]:
+    """Return a character's box with the full height of its font; the tight one where unknown."""
+    box = pdfium_c.FS_RECTF()
+    if not pdfium_c.FPDFText_GetLooseCharBox(textpage, index, ctypes.byref(box)):
+        return char_box(textpage, index)
+    return float(box.left), float(box.bottom), float(box.right), float(box.top)
+
+
 def char_origin(textpage: pypdfium2.PdfTextPage, index: int) -> Point:
     """Return where the pen stood for one character, in user space."""
     x, y = ctypes.c_double(), ctypes.c_double()

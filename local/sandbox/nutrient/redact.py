@@ -12,6 +12,7 @@ Order of work:
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -46,6 +47,17 @@ from local.sandbox.nutrient.matching import (
 from local.sandbox.nutrient.sightings import MAX_OCR_PAGES, Shape, Sightings, Spans, needs_ocr
 from local.sandbox.nutrient.switches import HONEST, Switches
 
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    pikepdf.DependencyError,
+    struct.error,
+)
 Values = Mapping[str, Target]
 
 
@@ -75,7 +87,7 @@ def redact(
         raise UnsupportedFileError("the PDF needs a password", path="document") from error
     except (pikepdf.PdfError, pikepdf.DataDecodingError) as error:
         raise UnsupportedFileError("the file cannot be opened as a PDF", path="document") from error
-    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+    except _BROKEN as error:
         # The object tree of an untrusted file may have any shape; a shape this module does not
         # expect is the file's fault and an answer, never a crash.
         raise UnprocessableError("the PDF has a broken structure", path="document") from error
@@ -198,7 +210,7 @@ class _Redactor:
         ]
         if with_annotations:
             for mark in marks:
-                _add_shapes(mark, _annotated(self._page(mark.unit)))
+                self._add_shapes(mark, _annotated(self._page(mark.unit)))
         if not self._switches.miss_split_values:
             self._look_again(marks, values)
         return marks, values
@@ -238,10 +250,25 @@ class _Redactor:
                 if index is None or index >= len(opened):
                     continue
                 spans = self._finder.spans(index, values)
-                _add_shapes(mark, sightings.in_text(index, spans))
+                self._add_shapes(mark, sightings.in_text(index, spans))
                 if ocr_left and needs_ocr(mark.unit):
                     ocr_left -= 1
-                    _add_shapes(mark, sightings.in_picture(index, spans))
+                    self._add_shapes(mark, sightings.in_picture(index, spans))
+
+    def _add_shapes(self, mark: _Marks, shapes: Sequence[Shape]) -> None:
+        """Add polygons and the glyphs whose middle they cover, where nothing is marked yet."""
+        known = [(shape, surgery.bounds(shape)) for shape in mark.shapes]
+        new = [shape for shape in shapes if not _is_known(shape, known)]
+        if not new:
+            return
+        taken = {id(glyph) for glyph in mark.glyphs}
+        for glyph in mark.unit.glyphs:
+            if id(glyph) in taken or self._finder.left_alone(glyph):
+                continue
+            centre = glyph.centre()
+            if any(surgery.covers(shape, centre) for shape in new):
+                mark.glyphs.append(glyph)
+        mark.shapes.extend(new)
 
     # changing
 
@@ -316,41 +343,38 @@ class _Redactor:
             annotations = page.obj.get(Name.Annots)
             if annotations is None or index + 1 == self._switches.miss_page:
                 continue
-            kept = [one for one in annotations if one.get(Name.Subtype) != Name.Redact]
+            kept = [one for one in annotations if not _is_mark(one)]
             if len(kept) < len(annotations):
                 page.obj[Name.Annots] = Array(kept)
 
 
-def _add_shapes(mark: _Marks, shapes: Sequence[Shape]) -> None:
-    """Add polygons and the glyphs whose middle they cover, where nothing is marked yet."""
-    known = [(shape, surgery.bounds(shape)) for shape in mark.shapes]
-    new = [shape for shape in shapes if not _is_known(shape, known)]
-    if not new:
-        return
-    taken = {id(glyph) for glyph in mark.glyphs}
-    for glyph in mark.unit.glyphs:
-        if id(glyph) in taken:
-            continue
-        centre = glyph.centre()
-        if any(surgery.covers(shape, centre) for shape in new):
-            mark.glyphs.append(glyph)
-    mark.shapes.extend(new)
-
-
 def _is_known(shape: Shape, known: Sequence[tuple[Shape, surgery.Box]]) -> bool:
-    box = surgery.bounds(shape)
-    centre = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    """Return True when a marked polygon already covers a shape from end to end.
+
+    Heights are not compared: readers box the same letters tightly, loosely or by the font.
+    """
+    left, bottom, right, top = surgery.bounds(shape)
+    middle = (bottom + top) / 2
+    line = (left, middle, right, middle)
     return any(
-        surgery.within(box, outer, slack=1.5) and surgery.covers(polygon, centre)
+        surgery.within(line, outer, slack=1.5)
+        and surgery.covers(polygon, ((left + right) / 2, middle))
         for polygon, outer in known
     )
+
+
+def _is_mark(annotation: object) -> bool:
+    """Return True for a redaction annotation; arrays of annotations may hold anything."""
+    if not isinstance(annotation, pikepdf.Dictionary):
+        return False
+    return annotation.get(Name.Subtype) == Name.Redact
 
 
 def _annotated(page: pikepdf.Object | None) -> list[Shape]:
     """Return the areas of a page's redaction annotations."""
     shapes: list[Shape] = []
     for annotation in () if page is None else page.get(Name.Annots, ()):
-        if annotation.get(Name.Subtype) != Name.Redact:
+        if not _is_mark(annotation):
             continue
         numbers = [float(n) for n in annotation.get(Name.QuadPoints, ())]
         for at in range(0, len(numbers) - 7, 8):

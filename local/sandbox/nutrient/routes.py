@@ -149,7 +149,10 @@ class _Vendor:
     # what every route does first
 
     async def _guarded(self, request: Request, key: str, handler: _Handler) -> Response:
-        response = await self._answer(request, key, handler)
+        try:
+            response = await self._answer(request, key, handler)
+        finally:
+            await request.close()  # uploads wait in temporary files
         cost = float(response.headers.get("x-pspdfkit-request-cost", "0"))
         self._nutrient.calls.append(Call(request.url.path, response.status_code, cost))
         return response

@@ -49,7 +49,7 @@ class Sightings:
             text, places = _text_of(textpage)
             for start, end in spans(text):
                 shapes.extend(_char_shape(textpage, place) for place in places[start:end])
-        return shapes
+        return [shape for shape in shapes if shape[0] != shape[2]]
 
     def in_picture(self, page_index: int, spans: Spans) -> list[Shape]:
         """Return a box for every line of every match that OCR reads on the rendered page."""
@@ -79,7 +79,7 @@ def _text_of(textpage: pypdfium2.PdfTextPage) -> tuple[str, list[int]]:
 
 
 def _char_shape(textpage: pypdfium2.PdfTextPage, index: int) -> Shape:
-    left, bottom, right, top = pdfium.char_box(textpage, index)
+    left, bottom, right, top = pdfium.loose_char_box(textpage, index)
     return ((left, bottom), (right, bottom), (right, top), (left, top))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pikepdf
 from pikepdf import ContentStreamInstruction, Name, Operator
 
-from local.sandbox.nutrient.content import Content, Glyph, Picture, Point
+from local.sandbox.nutrient.content import Content, Glyph, Picture, Point, name_of
 
 Box = tuple[float, float, float, float]
 _Cuts = dict[int, list[tuple[int, int, float]]]
@@ -86,7 +86,7 @@ class EditBook:
 
 
 def _without(instruction: Any, cuts: _Cuts) -> list[Any]:  # noqa: ANN401 - pikepdf instruction
-    operator, operands = str(instruction.operator), list(instruction.operands)
+    operator, operands = name_of(instruction.operator), list(instruction.operands)
     items = list(operands[0]) if operator == "TJ" else [operands[-1]]
     array = _Array()
     for position, item in enumerate(items):
@@ -182,7 +182,8 @@ def _continues(last: Glyph, following: Glyph) -> bool:
     length = math.hypot(*last.matrix[:2]) or 1.0
     ux, uy = last.matrix[0] / length, last.matrix[1] / length
     along, across = dx * ux + dy * uy, dy * ux - dx * uy
-    return abs(across) < 0.1 * size and 0 <= along - last.gap_free * length < 3 * size
+    gap = along - last.gap_free * length
+    return abs(across) < 0.1 * size and abs(gap) < 0.15 * size
 
 
 def _quad(run: Sequence[Glyph]) -> tuple[Point, ...]:
@@ -227,6 +228,8 @@ def covers(shape: Sequence[Point], point: Point) -> bool:
         (bx - ax) * (y - ay) - (by - ay) * (x - ax)
         for (ax, ay), (bx, by) in zip(shape, [*shape[1:], shape[0]], strict=True)
     ]
+    if not any(turns):
+        return False  # a polygon without area, such as the box of a generated space
     return all(turn >= 0 for turn in turns) or all(turn <= 0 for turn in turns)
 
 

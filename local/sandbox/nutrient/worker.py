@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -194,7 +195,8 @@ def _answer(header: Header, blob: bytes) -> tuple[Header, bytes]:
 
 def serve() -> None:
     """Answer jobs from standard input until it ends."""
-    logging.disable(logging.WARNING)  # parsers comment on every broken file they meet
+    logging.disable(logging.WARNING)  # parsers comment on every broken file they meet,
+    warnings.simplefilter("ignore")  # some in this way
     with contextlib.suppress(ValueError, OSError):  # not every system limits address space
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     requests, answers = sys.stdin.buffer, sys.stdout.buffer

@@ -44,7 +44,7 @@ class LeapingClock(SteppingClock):
 def gateway(sandbox: RunningSandbox, *, timeout_seconds: float = 10.0) -> FoxitESignGateway:
     credentials = Credentials()
     return FoxitESignGateway(
-        f"{sandbox.url.rstrip('/')}/esign/api/v1",
+        sandbox.url,
         credentials.client_id,
         credentials.client_secret,
         timeout_seconds=timeout_seconds,
@@ -54,7 +54,7 @@ def gateway(sandbox: RunningSandbox, *, timeout_seconds: float = 10.0) -> FoxitE
 def pdf_services(sandbox: RunningSandbox) -> FoxitPdfServices:
     credentials = Credentials()
     return FoxitPdfServices(
-        f"{sandbox.url.rstrip('/')}/pdf-services",
+        sandbox.url,
         credentials.client_id,
         credentials.client_secret,
         clock=LeapingClock(sandbox),
@@ -166,7 +166,7 @@ def test_a_send_that_is_never_answered_is_in_doubt(sandbox: RunningSandbox) -> N
 
 
 def test_a_send_to_nobody_listening_did_not_leave(sandbox: RunningSandbox) -> None:
-    nobody = FoxitESignGateway("http://127.0.0.1:1/esign/api/v1", "client", "secret")
+    nobody = FoxitESignGateway("http://127.0.0.1:1", "client", "secret")
 
     with pytest.raises(NothingSentError, match="ConnectError"):
         nobody.send_draft(drafted(sandbox))
@@ -238,9 +238,7 @@ def test_a_sent_envelope_can_be_voided_and_a_draft_cannot(sandbox: RunningSandbo
 
 
 def test_wrong_credentials_are_refused(sandbox: RunningSandbox) -> None:
-    stranger = FoxitESignGateway(
-        f"{sandbox.url.rstrip('/')}/esign/api/v1", "stranger", "wrong-secret"
-    )
+    stranger = FoxitESignGateway(sandbox.url, "stranger", "wrong-secret")
 
     with pytest.raises(VendorRefusedError, match="key"):
         stranger.create_draft(DRAFT, two_party_pdf())

@@ -9,7 +9,7 @@ def test_an_exception_is_reported_by_its_class_name_with_its_stack(probe: Probe)
     assert answer["FunctionError"] == "Unhandled"
     assert answer["Payload"]["errorType"] == "ProbeError"
     assert answer["Payload"]["errorMessage"] == "as asked"
-    assert "_act" in answer["Payload"]["stackTrace"][-1]
+    assert "in _raise" in answer["Payload"]["stackTrace"][-1]
 
 
 def test_a_killed_process_is_reported_as_an_exit(probe: Probe) -> None:
@@ -23,6 +23,15 @@ def test_the_function_runs_again_after_its_process_was_killed(probe: Probe) -> N
     probe.invoke({"action": "die"})
 
     assert probe.invoke({"alive": True})["Payload"] == {"alive": True}
+
+
+def test_a_module_that_cannot_be_imported_is_reported_as_such(probe: Probe) -> None:
+    answer = probe.invoke({}, function="BrokenFunction")
+
+    assert answer["Payload"]["errorType"] == "Runtime.ImportModuleError"
+    assert answer["Payload"]["errorMessage"] == (
+        "Unable to import module 'app': No module named 'a_module_that_is_not_there'"
+    )
 
 
 def test_a_run_over_its_time_is_reported_as_timed_out(probe: Probe) -> None:

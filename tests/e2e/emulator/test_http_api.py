@@ -19,9 +19,10 @@ def signed(url: str, access_key_id: str, secret: str) -> dict[str, str]:
     return dict(request.headers)
 
 
-@pytest.fixture(scope="module")
-def callers_url(probe: Probe) -> str:
-    return f"{probe.outputs['ApiEndpoint']}/callers"
+@pytest.fixture(scope="module", params=["", "/$default"], ids=["without stage", "with stage"])
+def callers_url(probe: Probe, request: pytest.FixtureRequest) -> str:
+    """The route that needs a signature, under both addresses of the default stage."""
+    return f"{probe.outputs['ApiEndpoint']}{request.param}/callers"
 
 
 def new_key(probe: Probe, user: str) -> tuple[str, str]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+_ANY_CLIENT: Any = getattr(boto3, "client")  # noqa: B009 - the stubs know some services only
+
+
 def state_client(endpoint_url: str | None = None) -> DynamoDBClient:
     """Return a DynamoDB client as the state store needs it.
 
@@ -35,8 +38,8 @@ def client_of(service: str) -> Any:  # noqa: ANN401 - each test names the type
     return _client(service, client_config("test"))
 
 
-def _client(service: Any, config: Config, endpoint_url: str | None = None) -> Any:  # noqa: ANN401
-    return boto3.client(  # pyright: ignore[reportUnknownMemberType] - partial stubs
+def _client(service: str, config: Config, endpoint_url: str | None = None) -> Any:  # noqa: ANN401 - as above
+    return _ANY_CLIENT(
         service,
         endpoint_url=endpoint_url,
         region_name="us-east-1",

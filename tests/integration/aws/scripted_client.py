@@ -19,18 +19,25 @@ class ScriptedClient:
 
     Attributes:
         tokens: Client tokens of all transactions offered, in order.
+        update_error: What a single update fails with, or None.
     """
 
     def __init__(self, real: DynamoDBClient, script: Sequence[Step]) -> None:
         self._real = real
         self._script = list(script)
         self.tokens: list[str] = []
+        self.update_error: Exception | None = None
 
     def transact_write_items(self, **parameters: object) -> object:
         self.tokens.append(str(parameters["ClientRequestToken"]))
         real = cast("Any", self._real).transact_write_items
         step = self._script.pop(0) if self._script else works
         return step(lambda: real(**parameters))
+
+    def update_item(self, **parameters: object) -> object:
+        if self.update_error is not None:
+            raise self.update_error
+        return cast("Any", self._real).update_item(**parameters)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._real, name)

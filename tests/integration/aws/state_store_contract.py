@@ -11,7 +11,7 @@ from no_undo.domain.audit_chain import verify_chain
 from no_undo.domain.errors import StaleError
 from no_undo.domain.fence import Fence, take
 from no_undo.domain.ledger import LedgerEntry, Pause
-from no_undo.domain.plan import DueKind, Plan
+from no_undo.domain.plan import DueKind, Plan, digest_of
 from no_undo.domain.request import Request
 from no_undo.ports import NotWithdrawn, Row, Save, StateStore, Unchanged
 from tests.integration.aws.examples import (
@@ -67,6 +67,14 @@ class StateStoreContract:
         store.commit(a_change(Save(bare)))
 
         assert store.plan("r1#1") == stored(bare)
+
+    def test_a_plan_has_its_digest_after_a_round_trip(self, store: StateStore) -> None:
+        store.commit(a_change(Save(a_plan())))
+
+        read = store.plan("r1#1")
+
+        assert read is not None
+        assert digest_of(read) == read.digest == a_plan().digest
 
     def test_each_save_raises_the_revision_by_one(self, store: StateStore) -> None:
         store.commit(a_change(Save(a_request())))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never, cast
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
 from no_undo.adapters.s3_documents import MAX_URL_SECONDS, S3DocumentStore
 from no_undo.domain.errors import (
@@ -23,6 +25,7 @@ from no_undo.ports import DocumentStore
 from tests.integration.aws.clients import documents_client
 
 if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest
     from mypy_boto3_s3 import S3Client
 
 PDF = b"%PDF-1.7 example"
@@ -158,13 +161,18 @@ def test_a_bucket_without_versions_is_refused(s3: S3Client) -> None:
         documents.put(KEY, PDF, "application/pdf")
 
 
-def test_content_type_and_checksum_are_stored_with_the_bytes(s3: S3Client, bucket: str) -> None:
+def test_content_type_and_sha256_go_with_the_bytes(s3: S3Client, bucket: str) -> None:
+    sent: list[bytes | str] = []
+
+    def keep(request: AWSPreparedRequest, **_: object) -> None:
+        sent.append(request.headers["x-amz-checksum-sha256"])
+
+    s3.meta.events.register("before-send.s3.PutObject", keep)
+
     ref = S3DocumentStore(s3, bucket).put(KEY, PDF, "image/png")
 
-    head = s3.head_object(Bucket=bucket, Key=KEY, VersionId=ref.version_id, ChecksumMode="ENABLED")
-
-    assert head["ContentType"] == "image/png"
-    assert head.get("ChecksumSHA256")
+    assert [base64.b64decode(one).hex() for one in sent] == [ref.sha256]
+    assert s3.head_object(Bucket=bucket, Key=KEY)["ContentType"] == "image/png"
 
 
 def test_an_upload_url_signs_the_content_type_and_asks_for_nothing_unknowable(
@@ -211,3 +219,17 @@ def test_a_bucket_that_does_not_answer_is_a_passing_trouble(aws: None) -> None:
         documents.get_upload("uploads/u1", max_bytes=10)
     with pytest.raises(TransientError, match="upload"):
         documents.delete_upload("uploads/u1")
+
+
+class SilentS3:
+    """Never answers a read."""
+
+    def get_object(self, **_: object) -> Never:
+        raise ReadTimeoutError(endpoint_url="https://s3.example")
+
+
+def test_a_read_without_an_answer_is_a_passing_trouble() -> None:
+    documents = S3DocumentStore(cast("S3Client", SilentS3()), "documents")
+
+    with pytest.raises(TransientError, match="reading a document"):
+        documents.get_upload("uploads/u1", max_bytes=10)

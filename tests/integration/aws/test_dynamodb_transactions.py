@@ -19,6 +19,7 @@ from no_undo.adapters.dynamodb_transactions import (
 )
 from no_undo.domain.audit_chain import verify_chain
 from no_undo.domain.errors import InDoubtError, StaleError, TransientError
+from no_undo.domain.link_opens import MAX_RECORDED_OPENS
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.ports import Save
@@ -81,7 +82,7 @@ def bench(aws: None) -> Bench:
     return Bench(client, tables, _store(client, tables, seed=1, clock=clock), clock)
 
 
-def kinds(bench: Bench, chain_id: str = "r1") -> int:
+def length(bench: Bench, chain_id: str = "r1") -> int:
     """Return how many records a chain has, after verifying it."""
     return verify_chain(chain_id, bench.healthy.chain(chain_id)).seq
 
@@ -105,7 +106,7 @@ def test_our_success_is_recognised_after_others_have_gone_on(bench: Bench) -> No
     record = store.commit(a_change(Save(a_plan())))
 
     assert record.seq == 1
-    assert kinds(bench) == 2
+    assert length(bench) == 2
 
 
 def test_the_same_change_by_somebody_else_is_not_our_success(bench: Bench) -> None:
@@ -116,7 +117,7 @@ def test_the_same_change_by_somebody_else_is_not_our_success(bench: Bench) -> No
     with pytest.raises(StaleError, match="Plan row r1#1"):
         store.commit(change)
 
-    assert kinds(bench) == 1
+    assert length(bench) == 1
 
 
 def test_the_same_record_by_somebody_else_is_appended_after_theirs(bench: Bench) -> None:
@@ -126,7 +127,7 @@ def test_the_same_record_by_somebody_else_is_appended_after_theirs(bench: Bench)
     record = store.commit(change)
 
     assert record.seq == 2
-    assert kinds(bench) == 2
+    assert length(bench) == 2
     assert len(set(scripted.tokens)) == 2
 
 
@@ -137,7 +138,7 @@ def test_only_silence_is_in_doubt(bench: Bench, silence: Step) -> None:
     with pytest.raises(InDoubtError):
         store.commit(a_change(Save(a_plan())))
 
-    assert kinds(bench) == (1 if silence is answer_lost else 0)
+    assert length(bench) == (1 if silence is answer_lost else 0)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def test_a_moved_head_is_read_again_and_the_content_gets_a_token_of_its_own(
     record = store.commit(a_change(Save(a_plan())))
 
     assert record.seq == 3
-    assert kinds(bench) == 3
+    assert length(bench) == 3
     assert len(set(scripted.tokens)) == 3
 
 
@@ -248,7 +249,7 @@ def test_a_head_that_never_rests_ends_the_commit_with_nothing_stored(bench: Benc
         store.commit(a_change(Save(a_plan())))
 
     assert bench.healthy.plan("r1#1") is None
-    assert kinds(bench) == MAX_HEADS
+    assert length(bench) == MAX_HEADS
 
 
 def test_a_stale_row_is_told_even_when_the_head_moved_as_well(bench: Bench) -> None:
@@ -275,12 +276,33 @@ def test_every_record_leaves_a_row_for_the_export(bench: Bench) -> None:
 
 
 def test_opens_beyond_the_recorded_ones_are_still_counted(bench: Bench) -> None:
-    for _ in range(23):
+    for _ in range(MAX_RECORDED_OPENS + 3):
         bench.healthy.record_open("r1", "dave@example.com", a_plan().created_at)
 
     counter = bench.item(bench.tables.audit_heads, chain_id="r1#opens#dave@example.com")
     assert counter["opens"] == {"N": "23"}
-    assert kinds(bench, "r1#opens") == 20
+    assert length(bench, "r1#opens") == MAX_RECORDED_OPENS
+
+
+def test_an_open_that_cannot_be_counted_is_told(bench: Bench) -> None:
+    opened_at = a_plan().created_at
+    for _ in range(MAX_RECORDED_OPENS):
+        bench.healthy.record_open("r1", "dave@example.com", opened_at)
+    store, scripted = bench.troubled()
+    scripted.update_error = service_error("ThrottlingException")
+
+    with pytest.raises(TransientError, match="counting an open"):
+        store.record_open("r1", "dave@example.com", opened_at)
+
+
+def test_a_chain_longer_than_one_answer_is_read_whole(bench: Bench) -> None:
+    """DynamoDB answers a query with at most 1 MB."""
+    for number in range(6):
+        change = a_change(kind=f"step.n{number}")
+        event = replace(change.event, details={"padding": "x" * 250_000})
+        bench.healthy.commit(replace(change, event=event))
+
+    assert length(bench) == 6
 
 
 def test_error_texts_name_the_row_and_quote_no_value(bench: Bench) -> None:

@@ -24,7 +24,7 @@ class ScriptedSfn:
 
     def __init__(self, error: Exception | None = None, status: str = "RUNNING") -> None:
         self.answers: list[tuple[str, str]] = []
-        self.started: list[tuple[str, str]] = []
+        self.started: list[tuple[str, str, str]] = []
         self._error = error
         self._status = status
 
@@ -34,11 +34,11 @@ class ScriptedSfn:
 
     def start_execution(self, *, stateMachineArn: str, name: str, input: str) -> None:  # noqa: N803, A002 - SDK names
         self._fail()
-        self.started.append((name, input))
+        self.started.append((stateMachineArn, name, input))
 
     def describe_execution(self, *, executionArn: str) -> dict[str, str]:  # noqa: N803 - SDK names
         self._fail()
-        return {"status": self._status}
+        return {"executionArn": executionArn, "status": self._status}
 
     def _fail(self) -> None:
         if self._error is not None:
@@ -80,7 +80,7 @@ def test_an_execution_is_given_the_request_id_alone() -> None:
 
     executions(sfn).start("r1-r2", "r1")
 
-    assert sfn.started == [("r1-r2", '{"requestId": "r1"}')]
+    assert sfn.started == [(MACHINE, "r1-r2", '{"requestId": "r1"}')]
 
 
 @pytest.mark.parametrize(

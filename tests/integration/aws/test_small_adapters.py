@@ -38,12 +38,12 @@ class CountingClient:
 
     def __init__(self, answers: dict[str, object]) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self._answers = answers
+        self.answers = answers
 
     def __getattr__(self, name: str) -> object:
         def call(**parameters: object) -> object:
             self.calls.append((name, parameters))
-            answer = self._answers[name]
+            answer = self.answers[name]
             if isinstance(answer, Exception):
                 raise answer
             return answer(parameters) if callable(answer) else answer
@@ -108,7 +108,7 @@ def test_a_policy_that_cannot_be_read_is_not_replaced_by_an_old_one(aws: None) -
     source = SsmPolicySource(cast("SSMClient", client), PARAMETER, clock)
     source.policy("acme")
     clock.advance(KEPT_FOR)
-    client._answers["get_parameter"] = service_error("ThrottlingException")  # noqa: SLF001 - our fake
+    client.answers["get_parameter"] = service_error("ThrottlingException")
 
     with pytest.raises(TransientError, match="policy"):
         source.policy("acme")
@@ -232,7 +232,7 @@ def test_approval_tokens_have_256_bits_in_43_url_safe_characters() -> None:
 def test_uids_are_ulids_in_lower_case_that_sort_by_time() -> None:
     clock = FixedClock(datetime.fromtimestamp(1469918176.385, UTC))
     tokens = SystemTokens(clock)
-    uids = []
+    uids: list[str] = []
     for _ in range(50):
         uids.append(tokens.uid())
         clock.advance(timedelta(milliseconds=1))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from uuid import uuid4
 
 import pytest
@@ -84,12 +86,14 @@ def test_forgetting_an_old_token_leaves_the_newer_one(waits: WaitStore) -> None:
 
 def test_a_table_that_cannot_be_reached_is_told_without_the_token(aws: None) -> None:
     waits = DynamoDbWaits(state_client(), "no-such-table")
+    wait = replace(WAIT, task_token="a-secret-token")
+    calls: list[Callable[[], object]] = [
+        partial(waits.put, wait),
+        partial(waits.get, "r1#1", WaitKind.APPROVAL),
+        partial(waits.delete, wait),
+    ]
 
-    for call in (
-        lambda: waits.put(replace(WAIT, task_token="a-secret-token")),
-        lambda: waits.get("r1#1", WaitKind.APPROVAL),
-        lambda: waits.delete(replace(WAIT, task_token="a-secret-token")),
-    ):
+    for call in calls:
         with pytest.raises(TransientError, match="wait") as caught:
             call()
         assert "secret" not in str(caught.value)

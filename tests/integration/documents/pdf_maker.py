@@ -28,7 +28,8 @@ _LINES = (
 def text_pdf(lines: Sequence[str] = (), *, tag: str = TAG) -> bytes:
     """Return one Letter page with the invoice's lines, further lines, and a signature tag."""
     with pikepdf.new() as pdf:
-        add_page(pdf, [*_LINES, *lines, tag])
+        page = add_page(pdf, [*_LINES, *lines])
+        page.contents_add(_show(tag, 72, 100, size=32))
         return saved(pdf)
 
 
@@ -221,6 +222,7 @@ def updated_in_place(document: bytes, lines: Sequence[str]) -> bytes:
     writer: Any = IncrementalPdfFileWriter(io.BytesIO(document))
     page: Any = writer.root["/Pages"]["/Kids"][0]
     shown = b"".join(_show(line, 72, 720 - 20 * row) for row, line in enumerate(lines))
+    shown += _show(TAG, 72, 100, size=32)
     page[pdf_name("/Contents")] = writer.add_object(PdfStream(stream_data=shown))
     writer.update_container(page)
     output = io.BytesIO()
@@ -390,7 +392,7 @@ TRAPS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         "other_streams",
     ),
     "earlier revision": (
-        lambda _: updated_in_place(text_pdf([f"Contact: {VALUE}"]), [*_LINES, "Contact:", TAG]),
+        lambda _: updated_in_place(text_pdf([f"Contact: {VALUE}"]), [*_LINES, "Contact:"]),
         "earlier_revisions",
     ),
     "orphan stream": (appended_object(_show(VALUE, 72, 300)), "raw_bytes"),

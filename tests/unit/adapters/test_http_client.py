@@ -24,6 +24,7 @@ from no_undo.adapters.http_client import (
     UploadedFile,
     VendorClient,
     checked_base_url,
+    with_prefix,
 )
 from no_undo.domain.errors import (
     InDoubtError,
@@ -224,7 +225,13 @@ def test_a_403_with_1010_never_reached_the_vendor(body: bytes, effect: Effect) -
 
 
 @pytest.mark.parametrize(
-    "response", [httpx.Response(403, text="folder 351010 is not yours"), httpx.Response(400)]
+    "response",
+    [
+        httpx.Response(403, text="folder 351010 is not yours"),
+        httpx.Response(403, json={"requestId": "GMz6-1010-QQgfKYAAIuR"}),
+        httpx.Response(403),
+        httpx.Response(400, text="error code: 1010"),
+    ],
 )
 def test_a_plain_refusal_is_no_edge_refusal(response: httpx.Response) -> None:
     vendor = always(response)
@@ -457,6 +464,13 @@ def test_calls_and_answers_do_not_print_what_they_carry() -> None:
 
     assert "Alice" not in f"{call!r}{answer!r}{call.files!r}"
     assert SECRET not in repr(call)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://vendor.example", "https://vendor.example/", "https://vendor.example/a/b/"]
+)
+def test_a_prefix_is_there_once(url: str) -> None:
+    assert with_prefix(url, "/a/b") == "https://vendor.example/a/b"
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,8 @@ def test_blanks_around_an_address_are_dropped() -> None:
         "älice@example.com",
         "a" * 65 + "@example.com",
         "a" * 64 + "@" + LONG_DOMAIN,
+        "a" * 40 + "@" + "ü." * 90 + "example",  # too long once in its ASCII form
+        "alice@ü..example",
     ],
 )
 def test_anything_else_is_refused_and_the_field_named(value: object) -> None:

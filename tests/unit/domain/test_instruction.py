@@ -1,4 +1,4 @@
-"""Rules of `domain/instruction.py`: 95 sentences with their whole payloads, and what they bound."""
+"""Rules of `domain/instruction.py`: sentences with their whole payloads, and their bounds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from no_undo.domain.instruction import (
     parse_contacts,
     parse_instruction,
 )
+from no_undo.domain.pii import KINDS
 from no_undo.domain.recipients import Recipient
 
 _FILE = Path(__file__).with_name("instruction_prompts.json")
@@ -223,3 +224,30 @@ def test_a_bad_contact_list_is_refused_naming_the_entry(value: object, field: st
         parse_contacts(value)
 
     assert refusal.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("emails", "email"),
+        ("e-mail addresses", "email"),
+        ("phone numbers", "phone"),
+        ("mobile numbers", "phone"),
+        ("VINs", "vin"),
+        ("vehicle identification numbers", "vin"),
+        ("IBANs", "iban"),
+        ("bank details", "iban"),
+        ("credit card numbers", "payment_card"),
+        ("social security numbers", "ssn"),
+        ("EINs", "ein"),
+        ("passport numbers", "passport"),
+    ],
+)
+def test_every_detectable_kind_can_be_asked_for_by_its_usual_names(said: str, kind: str) -> None:
+    assert kind in KINDS
+    assert parse(f"Remove all {said} and send it to Bob.", contacts=True).redact == (kind,)
+
+
+def test_all_personal_data_means_every_kind_that_is_detected() -> None:
+    for said in ("Redact it", "Mask the personal data", "Black out all sensitive information"):
+        assert parse(f"{said}, then send it to Bob.", contacts=True).redact == KINDS

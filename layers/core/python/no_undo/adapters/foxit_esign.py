@@ -24,6 +24,7 @@ from no_undo.adapters.http_client import (
     Effect,
     VendorClient,
     is_edge_refusal,
+    with_prefix,
 )
 from no_undo.adapters.json_answers import as_list, as_object, as_text, json_object
 from no_undo.adapters.signed_envelope_zip import documents_of_zip, is_pdf, is_zip
@@ -47,7 +48,9 @@ from no_undo.domain.errors import (
 from no_undo.domain.recipients import Recipient
 from no_undo.ports import EnvelopeDraft
 
-DEFAULT_BASE_URL: Final = "https://na1.fusion.foxit.com/esign/api/v1"
+DEFAULT_BASE_URL: Final = "https://na1.fusion.foxit.com"
+
+_PREFIX: Final = "/esign/api/v1"
 
 _VENDOR: Final = "Foxit eSign"
 
@@ -137,8 +140,8 @@ class FoxitESignGateway:
     """The e-sign vendor's gateway host, with a client id and secret as two headers (section 1).
 
     Args:
-        base_url: Host and prefix, see `DEFAULT_BASE_URL`. The legacy host has other credentials
-            and is not supported.
+        base_url: Gateway host, see `DEFAULT_BASE_URL`; its prefix may be there or not. The legacy
+            host has other credentials and is not supported.
         client_id: Credential, sent as header `client_id`.
         client_secret: Credential, sent as header `client_secret`.
         transport: Replaces the network in tests.
@@ -158,7 +161,7 @@ class FoxitESignGateway:
         timeout_seconds: float = 30.0,
     ) -> None:
         self._client = VendorClient(
-            base_url,
+            with_prefix(base_url, _PREFIX),
             vendor=_VENDOR,
             headers={"client_id": client_id, "client_secret": client_secret},
             timeout_seconds=timeout_seconds,

@@ -23,6 +23,7 @@ from no_undo.adapters.http_client import (
     UploadedFile,
     VendorClient,
     is_transient_status,
+    with_prefix,
 )
 from no_undo.adapters.json_answers import as_text, json_object
 from no_undo.domain.errors import (
@@ -33,7 +34,9 @@ from no_undo.domain.errors import (
 )
 from no_undo.ports import Clock
 
-DEFAULT_BASE_URL: Final = "https://na1.fusion.foxit.com/pdf-services"
+DEFAULT_BASE_URL: Final = "https://na1.fusion.foxit.com"
+
+_PREFIX: Final = "/pdf-services"
 
 _VENDOR: Final = "Foxit PDF Services"
 
@@ -56,7 +59,7 @@ class FoxitPdfServices:
     """The document vendor's REST routes, with a client id and secret as two headers (section 1).
 
     Args:
-        base_url: Host and prefix, see `DEFAULT_BASE_URL`.
+        base_url: Gateway host, see `DEFAULT_BASE_URL`; its prefix may be there or not.
         client_id: Credential, sent as header `client_id`.
         client_secret: Credential, sent as header `client_secret`.
         clock: Waits between polls.
@@ -82,7 +85,7 @@ class FoxitPdfServices:
         self._clock = clock
         self._deadline = timedelta(seconds=deadline_seconds)
         self._client = VendorClient(
-            base_url,
+            with_prefix(base_url, _PREFIX),
             vendor=_VENDOR,
             headers={"client_id": client_id, "client_secret": client_secret},
             timeout_seconds=timeout_seconds,

@@ -48,7 +48,7 @@ MAX_JSON_BYTES: Final = 4 * 1024 * 1024
 MAX_DOCUMENT_BYTES: Final = 64 * 1024 * 1024
 
 _CONNECT_SECONDS: Final = 10.0
-_EDGE_REFUSAL: Final = re.compile(rb"(?<!\d)1010(?!\d)")
+_EDGE_REFUSAL: Final = re.compile(rb"(?<![\w-])1010(?![\w-])")
 _EDGE_REFUSAL_SEARCH_BYTES: Final = 4096
 _SUPPORT_REFERENCE: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _THROTTLED_OR_LATE: Final = frozenset({408, 425, 429})
@@ -385,6 +385,11 @@ def checked_base_url(base_url: str) -> str:
     if url.scheme != "https" and not (url.scheme == "http" and _is_loopback(url.host)):
         raise ValueError(f"the base URL of {url.host} must be https: every call carries a key")
     return str(url).rstrip("/")
+
+
+def with_prefix(base_url: str, prefix: str) -> str:
+    """Return a base URL that ends in the vendor's path prefix, whether it did before or not."""
+    return base_url.rstrip("/").removesuffix(prefix) + prefix
 
 
 def _is_loopback(host: str) -> bool:

@@ -26,7 +26,8 @@ _CHANNEL: Final = "pictures"
 _DPI: Final = 200
 _SECOND_DPI: Final = 300
 _PICTURE_SHARE: Final = 0.05  # of the page; a logo stays below, a scan or a letterhead does not
-_MANY_PATHS: Final = 400  # more than the lines of a table: letters may be drawn as outlines
+_LETTER_SEGMENTS: Final = 7  # rules and boxes have fewer: letters drawn as outlines have more
+_MANY_LETTERS: Final = 20
 
 
 def search_pictures(
@@ -91,19 +92,14 @@ def _report_without_ocr(new: pdfium.PdfDocument) -> ReaderReport:
 
 def _pages_to_read(pdf: pdfium.PdfDocument) -> Iterator[int]:
     for index, page in enumerate(pdf):
-        kinds = [item.type for item in page.get_objects()]
-        if (
-            pdfium_c.FPDF_PAGEOBJ_IMAGE in kinds
-            or kinds.count(pdfium_c.FPDF_PAGEOBJ_PATH) > _MANY_PATHS
-            or _shows_no_text(page)
-        ):
+        images = page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_IMAGE])
+        if any(images) or _draws_letters(page) or _shows_no_text(page):
             yield index
 
 
 def _depends_on_pictures(page: pdfium.PdfPage) -> bool:
     """Say whether a reader of text alone would miss a good part of this page."""
-    kinds = [item.type for item in page.get_objects()]
-    if not kinds:
+    if not any(page.get_objects()):
         return False
     width, height = page.get_size()
     covered = sum(
@@ -113,9 +109,16 @@ def _depends_on_pictures(page: pdfium.PdfPage) -> bool:
     )
     return (
         covered > _PICTURE_SHARE * width * height
-        or kinds.count(pdfium_c.FPDF_PAGEOBJ_PATH) > _MANY_PATHS
+        or _draws_letters(page)
         or _shows_no_text(page)
     )
+
+
+def _draws_letters(page: pdfium.PdfPage) -> bool:
+    """Say whether a page has as many complex outlines as text drawn letter by letter."""
+    paths = page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH])
+    letters = sum(pdfium_c.FPDFPath_CountSegments(path) >= _LETTER_SEGMENTS for path in paths)
+    return letters >= _MANY_LETTERS
 
 
 def _shows_no_text(page: pdfium.PdfPage) -> bool:

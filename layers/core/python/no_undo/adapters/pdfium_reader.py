@@ -13,7 +13,7 @@ import pypdfium2.raw as pdfium_c
 
 from no_undo.adapters.pikepdf_structure import active_content, open_structure
 from no_undo.domain.errors import InvalidRequestError
-from no_undo.domain.signature_tags import find_signature_tags
+from no_undo.domain.signature_tags import find_signature_tags, tag_spans
 
 READER: Final = f"pdfium {pdfium.PDFIUM_INFO.build}"
 
@@ -136,6 +136,22 @@ def page_words(page: pdfium.PdfPage) -> Iterator[tuple[str, Box]]:
 def _around(boxes: Sequence[Box]) -> Box:
     lefts, bottoms, rights, tops = zip(*boxes, strict=True)
     return min(lefts), min(bottoms), max(rights), max(tops)
+
+
+def tag_places(page: pdfium.PdfPage) -> list[Box]:
+    """Return where the signature tags stand: (x, y, width, height) from the page's top left."""
+    textpage = page.get_textpage()
+    codes = [
+        pdfium_c.FPDFText_GetUnicode(textpage, index) for index in range(textpage.count_chars())
+    ]
+    chars = ["" if code in _SURROGATES else chr(code) for code in codes]
+    return [
+        place_on_page(
+            page,
+            _around([textpage.get_charbox(index, loose=True) for index in range(first, last + 1)]),
+        )
+        for first, last in tag_spans(chars)
+    ]
 
 
 def place_on_page(page: pdfium.PdfPage, box: Box) -> Box:

@@ -8,15 +8,17 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 import pdfminer
-from pdfminer.high_level import extract_pages
+from pdfminer.converter import PDFPageAggregator
 from pdfminer.layout import LAParams, LTContainer, LTItem, LTText
+from pdfminer.pdfinterp import PDFPageInterpreter, PDFResourceManager
+from pdfminer.pdfpage import PDFPage
 
 from no_undo.adapters.redaction_reports import compare_passages, to_json
 from no_undo.domain.redaction import Passage
 
 READER: Final = f"pdfminer {pdfminer.__version__}"
 
-_CHANNEL: Final = "page_text"
+_CHANNELS: Final = ("page_text", "drawn_text")
 _UNREAD_CODE: Final = "(cid:"
 
 
@@ -35,18 +37,29 @@ def search_pdfminer(
         arguments["values"],
         before,
         after,
-        channels=(_CHANNEL,),
-        fragment_channels=(_CHANNEL,),
+        channels=_CHANNELS,
+        fragment_channels=_CHANNELS,
     )
     facts = {"unread_codes": [_unread_codes(before), _unread_codes(after)]}
     return to_json(replace(report, facts=facts)), ()
 
 
 def passages(document: bytes) -> Iterator[Passage]:
-    """Yield the text of every page, hidden layers, clipped and white text included."""
-    layout = LAParams(all_texts=True)
-    for page_index, page in enumerate(extract_pages(io.BytesIO(document), laparams=layout)):
-        yield Passage(_CHANNEL, "".join(_texts(page)), page_index)
+    """Yield the text of every page twice: as drawn, and ordered by position.
+
+    Hidden layers, clipped and white text are included.
+    """
+    # Grouping boxes by flow can take a minute a page, and the order of boxes does not matter here.
+    by_position = LAParams(all_texts=True, detect_vertical=True, boxes_flow=None)
+    resources = PDFResourceManager()
+    device = PDFPageAggregator(resources, laparams=None)
+    interpreter = PDFPageInterpreter(resources, device)
+    for page_index, page in enumerate(PDFPage.get_pages(io.BytesIO(document))):
+        interpreter.process_page(page)
+        layout = device.get_result()
+        yield Passage("drawn_text", "".join(_texts(layout)), page_index)
+        layout.analyze(by_position)
+        yield Passage("page_text", "".join(_texts(layout)), page_index)
 
 
 def _texts(item: LTItem) -> Iterator[str]:

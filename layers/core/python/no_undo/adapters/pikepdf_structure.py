@@ -49,6 +49,14 @@ _ACTIVE: Final = {
     "EmbeddedFile": "attachment",
     "EmbeddedFiles": "attachment",
 }
+# What pikepdf raises on damaged data, foreign filters, and JBIG2 without its outside decoder.
+_UNDECODABLE: Final = (
+    pikepdf.PdfError,
+    pikepdf.DependencyError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+)
 _SHOWS_TEXT: Final = frozenset({"Tj", "TJ", "'", '"'})
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\r\n\x00"
 _TEXT_SHARE: Final = 0.85
@@ -86,8 +94,15 @@ def _refused(why: str) -> InvalidRequestError:
 def active_content(content: bytes) -> list[str]:
     """Return the names of active features in a PDF, sorted; nothing is run."""
     with open_structure(content) as pdf:
-        words = {word for root in pdf.objects for word in _texts_in(root).names}
-    return sorted({_ACTIVE[word] for word in words if word in _ACTIVE})
+        found = {_ACTIVE[word] for root in pdf.objects for word in _readable_names(root) & _ACTIVE.keys()}
+    return sorted(found)
+
+
+def _readable_names(root: object) -> set[str]:
+    try:
+        return set(_texts_in(root).names)
+    except UnicodeDecodeError:  # a name that is no UTF-8 is none of ours
+        return set()
 
 
 def search_structure(
@@ -189,7 +204,10 @@ class StructureReading:
         for page in pdf.pages:
             self._read_shown_text(page, page.index)
         for root in (*pdf.objects, pdf.trailer):
-            self._read_object(root)
+            try:
+                self._read_object(root)
+            except UnicodeDecodeError:  # a name that is no UTF-8
+                self.unreadable["other_objects"] += 1
 
     def _read_object(self, root: object) -> None:
         texts = _texts_in(root)
@@ -222,7 +240,7 @@ class StructureReading:
             channel = "metadata"
         try:
             data = stream.read_bytes()
-        except (pikepdf.PdfError, RuntimeError, NotImplementedError):
+        except _UNDECODABLE:
             self.unreadable[channel] += 1
             return
         if channel == "other_streams" and _shows_text(stream, data):
@@ -239,7 +257,7 @@ class StructureReading:
         try:
             instructions = pikepdf.parse_content_stream(source)
             shown = "".join(_operand_text(each) for each in instructions)
-        except (pikepdf.PdfError, TypeError, RuntimeError):
+        except _UNDECODABLE:
             self.unreadable["content_streams"] += 1
             return
         self.passages.append(Passage("content_streams", shown, page_index))

@@ -56,7 +56,12 @@ def compare_passages(  # noqa: PLR0913 - the two documents and how to judge them
         [passage for passage in before if passage.channel in fragment_channels],
         [passage for passage in after if passage.channel in fragment_channels],
     )
-    rows = judge(channels, reader, list(values.values()), search.whole(after) + parts)
+    whole = search.whole(after)
+    places = {(seen.value_index, seen.channel, seen.page_index) for seen in whole}
+    parts = tuple(
+        part for part in parts if (part.value_index, part.channel, part.page_index) not in places
+    )
+    rows = judge(channels, reader, list(values.values()), whole + parts)
     control = sorted({sighting.value_index for sighting in search.whole(before)})
     return ReaderReport(reader, rows, tuple(control))
 

@@ -91,7 +91,7 @@ class Instruction:
         recipients: Signers in signing order, unresolved ones included.
         instructions: The sentence on one line, as the approver reads it.
         redaction: Whether redaction was asked for, declined, or not mentioned.
-        redact: Kinds to remove (`sentence_wishes.PII_KINDS`).
+        redact: Kinds to remove (`pii.KINDS`).
         undetectable: Kinds asked for that no detector finds, such as `person_name`: list values.
         redact_values: Names and addresses the sentence itself asks to remove.
         unresolved: Names without one address, in reading order.

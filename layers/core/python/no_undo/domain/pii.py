@@ -198,7 +198,7 @@ def _judge_email(_: Candidate) -> Judgement:
 
 # --- IBAN: ISO 13616, lengths by country from the SWIFT registry ------------------------------
 
-_IBAN_LENGTHS: Final = {
+IBAN_LENGTHS: Final = {
     country: int(length)
     for country, length in re.findall(
         r"([A-Z]{2})(\d{2})",
@@ -217,7 +217,7 @@ _IBAN: Final = re.compile(
 
 def iban_is_valid(compact: str) -> bool:
     """Check country, length and the mod-97 check digits of an IBAN without separators."""
-    if _IBAN_LENGTHS.get(compact[:2]) != len(compact) or not compact.isascii():
+    if IBAN_LENGTHS.get(compact[:2]) != len(compact) or not compact.isascii():
         return False
     moved = compact[4:] + compact[:4]
     return moved.isalnum() and int("".join(str(int(char, 36)) for char in moved)) % 97 == 1
@@ -225,7 +225,7 @@ def iban_is_valid(compact: str) -> bool:
 
 def _judge_iban(candidate: Candidate) -> Judgement | None:
     compact = _compact(candidate.text)
-    length = _IBAN_LENGTHS.get(compact[:2], 0)
+    length = IBAN_LENGTHS.get(compact[:2], 0)
     if not length or not iban_is_valid(compact[:length]):
         return None
     end = _end_of(candidate.text, length)
@@ -246,7 +246,10 @@ def _end_of(text: str, letters: int) -> int:
 
 # --- payment card: ISO/IEC 7812, Luhn ---------------------------------------------------------
 
-_CARD: Final = re.compile(r"(?<![\w.,-])[0-9](?:[ -]?[0-9]){11,18}(?![\w-])(?![.,][0-9])")
+_CARD: Final = re.compile(
+    r"(?<![\w.,-])(?:[0-9]{12,19}|[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}(?:\1[0-9]{1,4}){1,2}"
+    r"|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})(?![\w-])(?![.,][0-9])"
+)
 _CARD_RANGES: Final = (
     # first and last prefix, lengths; the ranges that schemes have published
     (4, 4, (13, 16, 19)),
@@ -379,7 +382,8 @@ _MRZ: Final = re.compile(
 )
 _MRZ_LINE: Final = 44
 _PASSPORT: Final = re.compile(
-    r"(?<![\w-])(?=(?:[A-Z]*[0-9]){5})[A-Z0-9]{6,10}(?![\w-])(?![.,/][0-9])"
+    r"(?<![\w-])(?:[A-Z]{1,2} [0-9]{6,8}|(?=(?:[A-Z]*[0-9]){5})[A-Z0-9]{6,10})"
+    r"(?![\w-])(?![.,/][0-9])"
 )
 _PASSPORT_WORDS: Final = _words(
     "passport", "passport no", "passport number", "reisepass\\w*", "passnummer", "passeport",

@@ -179,7 +179,9 @@ _CHAIN = _words(
     "then next afterwards afterward finally lastly last followed first second third fourth fifth"
 )
 _SEPARATORS = (
-    _words(", ; & / + - * • and then also plus as well followed by next finally lastly afterwards")
+    _words(
+        '" , ; & / + - * • and then also plus as well followed by next finally lastly afterwards'
+    )
     | _words("first second third fourth fifth last both 1 2 3 4 5 6 7 8 9 10 ) ( . : to")
     | {"\n"}
 )
@@ -393,7 +395,8 @@ def _spelled(tokens: Sequence[Token], start: int, end: int) -> str:
 
 
 def _low(tokens: Sequence[Token]) -> str:
-    return " ".join(token.low for token in tokens)
+    # Quotation marks around a name say nothing about its role.
+    return " ".join(token.low for token in tokens if token.text != '"')
 
 
 def _without_s(word: str) -> str:
@@ -593,12 +596,8 @@ def _opens_list(tokens: Sequence[Token], position: int, index: int) -> bool:
 
 
 def _until_sentence_end(tokens: Sequence[Token]) -> str:
-    words: list[str] = []
-    for token in tokens:
-        if token.low in _SENTENCE_ENDS or token.low == ";":
-            break
-        words.append(token.low)
-    return " ".join(words).removeprefix(", ").removeprefix(") ")
+    ends = (i for i, token in enumerate(tokens) if token.low in _SENTENCE_ENDS or token.low == ";")
+    return _low(tokens[: next(ends, len(tokens))]).removeprefix(", ").removeprefix(") ")
 
 
 def _role(context: _Context) -> Role:

@@ -16,20 +16,19 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from no_undo.domain.pii import KINDS
 from no_undo.domain.plain_text import has_unsafe_characters
 
 MAX_FOLDER_NAME_CHARACTERS = 100
 DEFAULT_FOLDER_NAME = "Document for Signature"
 
-# The kinds a detector finds (domain rules of personal data), in the order they are listed.
-PII_KINDS = ("email", "phone", "vin", "iban", "credit_card", "ssn", "ein", "passport")
-
+UNDETECTABLE_KINDS = ("person_name", "postal_address")
 _KIND_WORDS = {
     "email": r"e-?mails?(?: address(?:es)?)?",
     "phone": r"(?:tele)?phones?(?: numbers?)?|(?:mobile|cell|fax|contact) numbers?",
     "vin": r"vins?|vehicle(?: identification)? numbers?|chassis numbers?",
     "iban": r"ibans?|bank (?:account|details?)(?: numbers?)?|account numbers?",
-    "credit_card": r"(?:credit |debit |payment )?card(?: numbers?|s)|credit cards?",
+    "payment_card": r"(?:credit |debit |payment )?card(?: numbers?|s)|credit cards?",
     "ssn": r"ssns?|social security(?: numbers?)?",
     "ein": r"eins?|employer identification numbers?",
     "passport": r"passports?(?: numbers?)?",
@@ -81,7 +80,7 @@ class RedactionWish:
 
     Attributes:
         redaction: Asked for, declined or not mentioned.
-        kinds: Of `PII_KINDS`, in their order.
+        kinds: Of `pii.KINDS`, in their order.
         undetectable: Kinds asked for that no detector finds (rule 3).
         question: What the caller has to clear up, or empty.
     """
@@ -104,8 +103,8 @@ def redaction_wish(text: str) -> RedactionWish:
     if kinds:
         return RedactionWish(
             Redaction.ASKED,
-            tuple(kind for kind in PII_KINDS if kind in kinds),
-            tuple(sorted(kinds - set(PII_KINDS))),
+            tuple(kind for kind in KINDS if kind in kinds),
+            tuple(kind for kind in UNDETECTABLE_KINDS if kind in kinds),
         )
     return RedactionWish(Redaction.DECLINED if declined else Redaction.UNMENTIONED)
 
@@ -126,7 +125,7 @@ def _passive_object(behind: str) -> str:
 
 def _everything(verb: re.Match[str]) -> frozenset[str]:
     # "Redact it" means personal data; "remove it" may mean anything and is left alone.
-    return frozenset(PII_KINDS if verb["strong"] else ())
+    return frozenset(KINDS if verb["strong"] else ())
 
 
 def _kinds(phrase: str) -> frozenset[str]:
@@ -134,7 +133,7 @@ def _kinds(phrase: str) -> frozenset[str]:
     wanted, kept = (phrase[: keep.start()], phrase[keep.end() :]) if keep else (phrase, "")
     named = _named_kinds(wanted)
     if _ALL_PII.search(wanted) or (keep and not named and "everything" in wanted):
-        named |= frozenset(PII_KINDS)
+        named |= frozenset(KINDS)
     return named - _named_kinds(kept)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 _TAG: Final = re.compile(r"\$\{s(?:ignfield)?:([1-9][0-9]?):[^${}]*\}")
@@ -26,9 +27,13 @@ def find_signature_tags(text: str) -> tuple[int, ...]:
     return tuple(sorted(int(match[1]) for match in _TAG.finditer(_joined(text))))
 
 
-def without_signature_tags(text: str) -> str:
-    """Return one page's text without its tags and without any white space."""
-    return _TAG.sub("", _joined(text))
+def tag_spans(chars: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return (first, last) index of each tag in a page's characters, in the order they stand."""
+    kept = [(index, char) for index, single in enumerate(chars) for char in _joined(single)]
+    text = "".join(char for _, char in kept)
+    return tuple(
+        (kept[match.start()][0], kept[match.end() - 1][0]) for match in _TAG.finditer(text)
+    )
 
 
 def _joined(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from no_undo.domain.card import (
@@ -106,8 +106,11 @@ def card_for(plan: Plan, sources: CardSources, approver: str, base_url: str) -> 
 
 
 def card_digest(plan: Plan, sources: CardSources, approver: str) -> str:
-    """Return the SHA-256 (64 hex digits) of what an approver's card says, links left out."""
-    card = card_for(plan, sources, approver, _STILL)
+    """Return the SHA-256 (64 hex digits) of what an approver's card says.
+
+    Links are left out, and who has decided so far: both differ between showing and deciding.
+    """
+    card = card_for(replace(plan, decisions=()), sources, approver, _STILL)
     text = json.dumps(asdict(card), sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 

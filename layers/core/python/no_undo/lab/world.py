@@ -1,0 +1,361 @@
+"""Everything around one request, in memory: stores, vendor, state machine, people, time.
+
+The functions of the gate are the real use cases; each runs as an invocation of its own, with its
+own time limit, and may die at any port call without taking anything else with it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from no_undo.actions.esign_send import KIND, ESignSend
+from no_undo.domain.approval import ApprovalLink
+from no_undo.domain.approver_policy import ApproverPolicy
+from no_undo.domain.audit_chain import AuditEvent, AuditRecord, Provenance
+from no_undo.domain.confirmation import words_for
+from no_undo.domain.errors import NoUndoError
+from no_undo.domain.plan import Plan, plan_id_of
+from no_undo.domain.recipients import Recipient
+from no_undo.domain.request import ENDED, Request, Source, Stage, execution_name
+from no_undo.lab.fake_esign import Behaviour, FakeESign, SecondSend
+from no_undo.lab.fixed_clock import FixedClock
+from no_undo.lab.memory_documents import MemoryDocumentStore
+from no_undo.lab.memory_mailer import MemoryMailer
+from no_undo.lab.memory_store import MemoryStateStore
+from no_undo.lab.memory_waits import MemoryWaits
+from no_undo.lab.pipeline import JsonMap, Pipeline, ProcessDiedError, load_definition
+from no_undo.lab.seeded_tokens import SeededTokens
+from no_undo.lab.stand_ins import AcceptingValidator, FixedHasher, FixedPolicies, PlainPages
+from no_undo.lab.watched import NobodyWatches, Watcher, watched
+from no_undo.ports import Change, Save
+from no_undo.use_cases.archive_signed_document import Archiving, archive_signed_document
+from no_undo.use_cases.await_settlement import await_settlement
+from no_undo.use_cases.await_signature import await_signature
+from no_undo.use_cases.close_request import Closing, Telling, close_request
+from no_undo.use_cases.create_draft import Drafting, create_draft
+from no_undo.use_cases.current_plan import current_plan_id
+from no_undo.use_cases.gate import Gate, GateSettings
+from no_undo.use_cases.reconcile_sends import reconcile_sends
+from no_undo.use_cases.record_decision import DecisionForm, Reply, record_decision
+from no_undo.use_cases.request_approval import Asking, request_approval
+from no_undo.use_cases.resume_execution import resume_execution
+from no_undo.use_cases.send_envelope import SendResult, send_envelope
+from no_undo.use_cases.show_approval import Showing, show_card
+from no_undo.use_cases.stage import PDF, Stages
+from no_undo.use_cases.withdraw_request import withdraw_request
+
+TENANT: Final = "acme"
+CALLER: Final = "arn:aws:iam::123456789012:user/carol"
+REQUESTER: Final = "carol@example.com"
+APPROVERS: Final = ("dave@example.com", "erin@example.com")
+LINK_BASE: Final = "https://no-undo.example"
+RECIPIENTS: Final = (
+    Recipient("Alice Example", "alice@example.com", 1),
+    Recipient("Bob Example", "bob@example.com", 2),
+)
+DEADLINE: Final = timedelta(hours=4)
+INVOCATION: Final = timedelta(seconds=120)
+"""How long one invocation of the sending function may run."""
+HORIZON: Final = timedelta(hours=8)
+"""How long a run goes on at most: twice the deadline."""
+POLICY: Final = ApproverPolicy(
+    eligible=("@example.com",),
+    smallest_quorum=1,
+    recipients_may_approve=False,
+    escalation=(),
+    default_approvers=APPROVERS,
+    deadline_hours=4,
+    callers={CALLER: REQUESTER},
+)
+SETTINGS: Final = GateSettings(
+    lease=INVOCATION + timedelta(seconds=30),
+    call_budget=timedelta(seconds=40),
+    settle_time=timedelta(minutes=30),
+    max_attempts=3,
+    retry_after_release=True,
+    read_back_interval=timedelta(seconds=20),
+    poll_interval=timedelta(minutes=1),
+    driver_interval=timedelta(minutes=30),
+)
+
+_DEFINITION: Final = load_definition
+
+
+class StreamingStore(MemoryStateStore):
+    """The store, with the stream of changed plans that wakes `resume_execution`.
+
+    Attributes:
+        stream: Plan ids of changes not yet delivered, oldest first.
+    """
+
+    def __init__(self, provenance: Provenance) -> None:
+        super().__init__(provenance)
+        self.stream: deque[str] = deque()
+
+    def commit(self, change: Change) -> AuditRecord:
+        """Write a transition; tell the stream about its plan."""
+        record = super().commit(change)
+        for one in change.writes:
+            if isinstance(one, Save) and isinstance(one.row, Plan):
+                self.stream.append(one.row.plan_id)
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A send call as it left: what the ledger durably held at that moment (P1)."""
+
+    plan_id: str
+    attempt_id: str
+    durable: bool
+
+
+class World:
+    """One request and everything around it.
+
+    Attributes:
+        clock: Time; moves only when told to.
+        store: State and audit; its methods here are not watched.
+        esign: The vendor; not watched.
+        promises: One per send call (P1).
+        function: Which function runs now, for naming port calls.
+        stream_delivers: False: the stream is broken and only the sweep resumes.
+    """
+
+    def __init__(  # noqa: PLR0913 - a world has this many facts
+        self,
+        *,
+        behaviour: Behaviour = Behaviour.NORMAL,
+        second_send: SecondSend = SecondSend.REFUSES,
+        settings: GateSettings = SETTINGS,
+        watcher: Watcher | None = None,
+        definition: JsonMap | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Make an empty world.
+
+        Args:
+            behaviour: How the vendor treats sends.
+            second_send: What the vendor does with a second send.
+            settings: The gate's times and bounds.
+            watcher: Stands around every port call.
+            definition: The parsed state machine, to read it once for many worlds.
+            seed: Of all tokens and ids.
+        """
+        self.clock = FixedClock()
+        self.store = StreamingStore(Provenance("lab", "0" * 16))
+        self.waits = MemoryWaits()
+        self.documents = MemoryDocumentStore()
+        self.mailer = MemoryMailer()
+        self.esign = FakeESign(self.clock, behaviour, second_send)
+        self.validator = AcceptingValidator()
+        self.policies = FixedPolicies({TENANT: POLICY})
+        self.promises: list[Promise] = []
+        self.function = ""
+        self.stream_delivers = True
+        self.settings = settings
+        self._watcher = watcher or NobodyWatches()
+        self.pipeline = Pipeline(
+            definition or load_definition(), self._handlers(), self.store, self.clock
+        )
+        self._wire(SeededTokens(seed))
+
+    def _wire(self, tokens: SeededTokens) -> None:
+        watch = self._watcher
+        self._store = watched(self.store, "store", watch)
+        self._waits = watched(self.waits, "waits", watch)
+        self._documents = watched(self.documents, "documents", watch)
+        self._esign = watched(self.esign, "esign", watch)
+        self._executions = watched(self.pipeline, "executions", watch)
+        self._mailer = watched(self.mailer, "mailer", watch)
+        self.gate = Gate(self._store, self.policies, self.clock, tokens, self.settings)
+        self.action = RecordingAction(self)
+        self.asking = Asking(self._waits, PlainPages(), self._mailer, FixedHasher(), LINK_BASE)
+        self.showing = Showing(self._store, self._documents, self.clock, LINK_BASE)
+        self.stages = Stages(self._store, self._documents, self.clock)
+        self.drafting = Drafting(self._esign, KIND)
+        self.telling = Telling(PlainPages(), self._mailer)
+        self.archiving = Archiving(self._esign, self.validator)
+        self.resumer = StreamResumer(self)
+
+    @property
+    def watched_esign(self) -> FakeESign:
+        """The vendor as product code sees it."""
+        return self._esign
+
+    @property
+    def watched_documents(self) -> MemoryDocumentStore:
+        """The documents as product code sees them."""
+        return self._documents
+
+    # What happens
+
+    def submit(
+        self,
+        request_id: str = "r1",
+        *,
+        source: bytes = b"%PDF-1.7 source",
+        repeat_of: str = "",
+        quorum: int = 2,
+        start: bool = True,
+    ) -> Request:
+        """Store a request whose document is ready, and start its execution."""
+        source_ref = self.documents.put(f"requests/{request_id}/source.pdf", source, PDF)
+        assembled = self.documents.put(f"requests/{request_id}/round-1/final.pdf", source, PDF)
+        now = self.clock.now()
+        request = Request(
+            request_id=request_id,
+            tenant=TENANT,
+            caller=CALLER,
+            caller_email=REQUESTER,
+            prompt="Send this to Alice and Bob for signature.",
+            source=Source.UPLOAD,
+            source_document=source_ref,
+            created_at=now,
+            repeat_of=repeat_of,
+            stage=Stage.DRAFT,
+            title="Freight invoice",
+            instruction="Please sign.",
+            recipients=RECIPIENTS,
+            approvers=APPROVERS,
+            quorum=quorum,
+            deadline=now + DEADLINE,
+            artefacts={"assembled": assembled},
+            check_at=now + self.settings.driver_interval,
+        )
+        event = AuditEvent(kind="request.submitted", actor=CALLER, at=now)
+        self.store.commit(Change(request_id, event, (Save(request),)))
+        if start:
+            self.pipeline.start(execution_name(request_id, 0), request_id)
+        return replace(request, revision=1)
+
+    def send(self, plan_id: str) -> SendResult:
+        """Invoke the sending function once, with its whole time limit."""
+        ends = self.clock.now() + INVOCATION
+        with self.invocation("send_envelope"):
+            return send_envelope(
+                plan_id, self.gate, self.action, lambda: (ends - self.clock.now()).total_seconds()
+            )
+
+    def sweep(self) -> dict[str, int]:
+        """Invoke the sweep once."""
+        with self.invocation("reconcile_sends"):
+            return reconcile_sends(self.gate, self.action, self.resumer, self._executions)
+
+    def resume(self, plan_id: str) -> int:
+        """Invoke the resuming function for one plan."""
+        with self.invocation("resume_execution"):
+            return resume_execution(plan_id, self.gate, self._waits, self._executions)
+
+    def withdraw(self, request_id: str) -> None:
+        """Take a request back, as its caller."""
+        with self.invocation("withdraw_request"):
+            withdraw_request(request_id, TENANT, CALLER, self.gate, self.resumer)
+
+    def open_card(self, token: str) -> Any:  # noqa: ANN401 - a card or a result
+        """Open a link."""
+        with self.invocation("show_approval"):
+            return show_card(token, self.showing)
+
+    def decide(self, token: str, decision: str = "approve", reason: str = "") -> Reply:
+        """Post a decision with the right words, as a person who read the card does."""
+        link = self.link_behind(token)
+        plan = self.store.plan(link.plan_id)
+        digest = "" if plan is None else plan.digest
+        words = " ".join(words_for(digest, link.approver))
+        return self.post(token, DecisionForm(digest, decision, reason, words))
+
+    def post(self, token: str, form: DecisionForm) -> Reply:
+        """Post a form."""
+        with self.invocation("record_decision"):
+            return record_decision(token, form, self.gate, self.showing)
+
+    def link_behind(self, token: str) -> ApprovalLink:
+        """Return the stored link of a token."""
+        from no_undo.domain.approval import token_sha256  # noqa: PLC0415
+
+        link = self.store.link(token_sha256(token))
+        if link is None:
+            raise LookupError("no such link")
+        return link
+
+    def tokens_mailed_to(self, approver: str) -> list[str]:
+        """Return the link tokens that a person got by mail, oldest first."""
+        prefix = f"{LINK_BASE}/approvals/"
+        return [
+            one.message.text.removeprefix(prefix)
+            for one in self.mailer.sent
+            if one.to == approver and one.message.text.startswith(prefix)
+        ]
+
+    @contextmanager
+    def invocation(self, function: str) -> Iterator[None]:
+        """Name the function that runs, for the watcher."""
+        before, self.function = self.function, function
+        try:
+            yield
+        finally:
+            self.function = before
+
+    # The functions as the state machine calls them
+
+    def _handlers(self) -> dict[str, Callable[[JsonMap], JsonMap]]:
+        return {
+            "CreateDraftFunctionArn": self._create_draft,
+            "RequestApprovalFunctionArn": self._request_approval,
+            "SendEnvelopeFunctionArn": self._send_envelope,
+            "AwaitSettlementFunctionArn": self._await_settlement,
+            "AwaitSignatureFunctionArn": self._await_signature,
+            "ArchiveSignedDocumentFunctionArn": self._archive,
+            "CloseRequestFunctionArn": self._close_request,
+        }
+
+    def _create_draft(self, event: JsonMap) -> JsonMap:
+        with self.invocation("create_draft"):
+            create_draft(event["requestId"], self.stages, self.drafting)
+        return {}
+
+    def _request_approval(self, event: JsonMap) -> JsonMap:
+        with self.invocation("request_approval"):
+            request_approval(event["requestId"], event["taskToken"], self.gate, self.asking)
+        return {}
+
+    def _send_envelope(self, event: JsonMap) -> JsonMap:
+        with self.invocation("send_envelope"):
+            plan_id = current_plan_id(event["requestId"], self._store)
+            result = self.send(plan_id)
+        return {"outcome": result.outcome.value, "code": result.code, "planId": plan_id}
+
+    def _await_settlement(self, event: JsonMap) -> JsonMap:
+        with self.invocation("await_settlement"):
+            plan_id = current_plan_id(event["requestId"], self._store)
+            await_settlement(plan_id, event["taskToken"], self.gate, self._waits)
+        return {}
+
+    def _await_signature(self, event: JsonMap) -> JsonMap:
+        with self.invocation("await_signature"):
+            plan_id = current_plan_id(event["requestId"], self._store)
+            await_signature(plan_id, event["taskToken"], self.gate, self._waits)
+        return {}
+
+    def _archive(self, event: JsonMap) -> JsonMap:
+        with self.invocation("archive_signed_document"):
+            archive_signed_document(event["requestId"], self.stages, self.archiving)
+        return {}
+
+    def _close_request(self, event: JsonMap) -> JsonMap:
+        ending = event["ending"]
+        error = event.get("error", {}) if ending["outcome"] in ("failed", "not_archived") else {}
+        closing = Closing(
+            outcome=ending["outcome"],
+            stage=ending["stage"],
+            code=ending.get("code") or error.get("Error", ""),
+        )
+        with self.invocation("close_request"):
+            state = close_request(event["requestId"], closing, self.gate, self.telling)
+        return {"state": state.value}
