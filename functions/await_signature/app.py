@@ -9,8 +9,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from no_undo.bootstrap import dependencies
 from no_undo.entrypoint.handling import state_handler
 from no_undo.entrypoint.inputs import WaitInput
-from no_undo.use_cases.current_plan import current_plan_id
 from no_undo.use_cases.await_signature import await_signature
+from no_undo.use_cases.current_plan import current_plan_id
 
 
 @state_handler

@@ -1,4 +1,4 @@
-"""Lambda adapter for Resume Execution: from the stream of plans, and from whoever asks by plan id."""
+"""Lambda adapter for Resume Execution: by the stream of plans, or asked for by plan id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The role of a state machine.
+"""What roles may do: the role of a state machine, and whose name mail is sent in.
 
 Gap: function roles are enforced, the role of a state machine is not.
 AWS: every task runs with the machine's role; a missing permission fails the task with the
@@ -6,13 +6,21 @@ AWS: every task runs with the machine's role; a missing permission fails the tas
     services"; the exact error text is believed, not recorded).
 Correction: ``lambda:InvokeFunction`` and the DynamoDB integrations are checked with the emulator's
     own policy evaluator. Other integrations are **not** checked.
+
+Gap: SES v2 ``SendEmail`` is authorized on ``*``, so a policy that names an identity never matches.
+AWS: it is authorized on the sending identity and the configuration set (Service Authorization
+    Reference, Amazon SES).
+Correction: it is authorized on the identity of ``FromEmailAddress``; the configuration set is
+    **not** checked.
 """
 
 # ruff: noqa: SLF001 -- corrections reach into private parts of the emulator; pins guard them
 
 import contextvars
 import hashlib
+import json
 from collections.abc import Callable
+from email.utils import parseaddr
 from typing import Any
 
 from local.emulator import pins
@@ -109,8 +117,21 @@ class _MachineRole:
         return run
 
 
+def _sender_identity(original: Callable[..., str]) -> Callable[..., str]:
+    def resource_arn(method: str, path: str, body: bytes, region: str, account_id: str) -> str:
+        if method == "POST" and path.rstrip("/") == "/v2/email/outbound-emails":
+            sender = parseaddr(json.loads(body or b"{}").get("FromEmailAddress", ""))[1]
+            if sender:
+                return f"arn:aws:ses:{region}:{account_id}:identity/{sender}"
+        return original(method, path, body, region, account_id)
+
+    return resource_arn
+
+
 def install() -> None:
-    """Run the tasks of a state machine with its role."""
+    """Run the tasks of a state machine with its role, and send mail as the identity it names."""
+    actions = pins.module("core.iam_actions")
+    pins.replace(actions, "_ses_v2_resource_arn", "96f8ace790be", _sender_identity)
     service = pins.module("services.stepfunctions")
     role = _MachineRole(service)
     service._execute_task = role.remember(service._execute_task)

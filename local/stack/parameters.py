@@ -20,10 +20,16 @@ MAIL_FROM = "no-undo@example.com"
 ROOT_CALLER = f"arn:aws:iam::{ACCOUNT_ID}:root"
 REQUESTER = "requester@example.com"
 
-# Anybody at example.com may approve, except the requester.
+APPROVER = "approver@example.com"
+
+# Anybody at example.com may approve, except the requester and the recipients.
 _APPROVER_POLICY = {
     "tenants": {
-        ACCOUNT_ID: {"eligible": ["@example.com"], "callers": {ROOT_CALLER: REQUESTER}},
+        ACCOUNT_ID: {
+            "eligible": ["@example.com"],
+            "default_approvers": [APPROVER],
+            "callers": {ROOT_CALLER: REQUESTER},
+        },
     }
 }
 
@@ -44,6 +50,12 @@ def local_parameters(
         "MailFrom": MAIL_FROM,
         "ApiUrlPrefix": f"{running.url('emulator')}/_aws/execute-api/",
         "ApiUrlSuffix": "/$default",
+        "RetryAfterRelease": "automatic",
+        "SettleSeconds": "2",
+        "PollSeconds": "1",
+        "DriverCheckSeconds": "10",
+        "SendTimeoutSeconds": "25",
+        "VendorTimeoutSeconds": "5",
     }
     if "sandbox" in running.ports:
         vendors = running.url("sandbox")

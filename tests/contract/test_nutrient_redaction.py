@@ -45,7 +45,7 @@ KINDS = (
     "phone",
     "vin",
     "ssn",
-    "credit_card",
+    "payment_card",
     "date",
     "time",
     "url",

@@ -38,10 +38,12 @@ class WorkerPool:
 
     Args:
         seconds: How long one call may take.
+        children: How many calls may run at once; the others wait.
     """
 
-    def __init__(self, *, seconds: float = 120.0) -> None:
+    def __init__(self, *, seconds: float = 120.0, children: int = 4) -> None:
         self._seconds = seconds
+        self._slots = threading.BoundedSemaphore(children)
         self._idle: list[subprocess.Popen[bytes]] = []
         self._lock = threading.Lock()
 
@@ -54,6 +56,13 @@ class WorkerPool:
         Raises:
             SandboxError: The job refused the document, or its process died or ran out of time.
         """
+        with self._slots:
+            answer, result = self._run(header, blob)
+        if "error" in answer:
+            raise _error_of(answer["error"])
+        return answer, result
+
+    def _run(self, header: Header, blob: bytes) -> tuple[dict[str, Any], bytes]:
         child = self._take()
         timer = threading.Timer(self._seconds, child.kill)
         timer.start()
@@ -68,8 +77,6 @@ class WorkerPool:
         finally:
             timer.cancel()
         self._give_back(child)
-        if "error" in answer:
-            raise _error_of(answer["error"])
         return answer, result
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from PIL import Image
 from no_undo.adapters.document_inspector import PdfiumDocumentInspector
 from no_undo.adapters.pdf_sandboxed import Limits, PdfSandbox, child_environment
 from no_undo.domain.errors import InvalidRequestError
+from no_undo.ports import DocumentInspector
 from tests.integration.documents.pdf_maker import add_page, edited, saved, text_pdf
 from tests.integration.documents.public_pdfs import NAMES, needs_public_pdfs, public_pdf
 
@@ -39,7 +40,9 @@ def pages_or_none(document: bytes) -> int | None:
 
 
 def test_a_plain_document_is_described() -> None:
-    facts = INSPECTOR.inspect(text_pdf())
+    inspector: DocumentInspector = INSPECTOR
+
+    facts = inspector.inspect(text_pdf())
 
     assert (facts.page_count, facts.signed, facts.has_text) == (1, False, True)
     assert facts.active_content == ()

@@ -9,6 +9,7 @@ import pytest
 
 from no_undo.adapters.pdf_sandboxed import Limits, PdfSandbox
 from no_undo.adapters.pyhanko_signatures import PyhankoSignatureValidator
+from no_undo.ports import SignatureValidator
 from tests.integration.documents.pdf_maker import (
     add_page,
     edited,
@@ -34,7 +35,9 @@ def executed(authority: Authority) -> bytes:
 
 
 def test_two_good_signatures_have_no_problem(executed: bytes, authority: Authority) -> None:
-    assert PyhankoSignatureValidator((authority.pem,)).validate(executed) == ()
+    validator: SignatureValidator = PyhankoSignatureValidator((authority.pem,))
+
+    assert validator.validate(executed) == ()
 
 
 def test_without_a_root_only_integrity_is_checked_and_that_is_said(executed: bytes) -> None:

@@ -10,6 +10,7 @@ import pytest
 from no_undo.adapters.pdf_sandboxed import Limits, PdfSandbox
 from no_undo.adapters.redaction_verifier import IndependentReadersVerifier
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict, RedactionVerdict
+from no_undo.ports import RedactionVerifier
 from tests.integration.documents.pdf_maker import (
     TAG,
     TRAPS,
@@ -26,7 +27,7 @@ from tests.integration.documents.pdf_maker import (
 
 ORIGINAL = text_pdf([f"Contact: {VALUE}"])
 REDACTED = text_pdf(["Contact:"])
-VERIFIER = IndependentReadersVerifier()
+VERIFIER: RedactionVerifier = IndependentReadersVerifier()
 
 
 def verify(

@@ -14,10 +14,11 @@ from no_undo.adapters.pdfminer_reader import passages
 from no_undo.adapters.signature_page import SignaturePageAssembler
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.recipients import Recipient
+from no_undo.ports import DocumentAssembler
 from tests.integration.documents.pdf_maker import TRAPS, add_page, saved, text_pdf
 from tests.integration.documents.public_pdfs import NAMES, needs_public_pdfs, public_pdf
 
-ASSEMBLER = SignaturePageAssembler()
+ASSEMBLER: DocumentAssembler = SignaturePageAssembler()
 INSPECTOR = PdfiumDocumentInspector()
 CANNOT_BE_SIGNED = {
     "plumber__empty.pdf": "it is empty",

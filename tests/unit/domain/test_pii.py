@@ -9,15 +9,17 @@ from stdnum import numdb
 
 from no_undo.adapters.pii_validators import PatternPiiDetector
 from no_undo.domain.pii import IBAN_LENGTHS, KINDS, REPORT_FLOOR
+from no_undo.ports import PiiDetector
 from tests.unit.domain.pii_samples import NEGATIVES, POSITIVES, Sample, seeded
 
 DETECTOR = PatternPiiDetector()
+PORT: PiiDetector = DETECTOR
 SEED = 20260418
 PER_KIND = 300
 
 
 def kinds(text: str, *regions: str) -> list[str]:
-    return [kind for kind, _ in DETECTOR.detect(text, regions=regions)]
+    return [kind for kind, _ in PORT.detect(text, regions=regions)]
 
 
 def values(text: str) -> list[str]:

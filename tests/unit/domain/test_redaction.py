@@ -82,6 +82,10 @@ def test_values_of_other_scripts_are_not_squashed_to_nothing(value: str) -> None
     assert not seen(value, "name end")
 
 
+def test_right_to_left_text_drawn_with_ligatures_is_read() -> None:
+    assert seen("\u0627\u0644\u062e\u0637\u0648\u0637", "\u0637\ufeee\ufec4\ufccb\u0627")
+
+
 def test_a_short_value_must_stand_as_a_word() -> None:
     assert seen("Bob", "signed by BOB.")
     assert not seen("Bob", "Bobbin lace")
@@ -107,6 +111,13 @@ def test_an_address_is_looked_for_among_the_words_of_the_file_format() -> None:
     names = Passage("names", f"Type {EMAIL}", syntax=True)
 
     assert ValueSearch([EMAIL]).whole([names])
+
+
+def test_look_alikes_count_only_in_text_that_ocr_read() -> None:
+    misread = page("IBAN GB33 8UKB 2O2O l555 S555 55")
+
+    assert ValueSearch(["GB33 BUKB 2020 1555 5555 55"], look_alikes=True).whole([misread])
+    assert not ValueSearch(["GB33 BUKB 2020 1555 5555 55"]).whole([misread])
 
 
 def test_half_a_value_remains() -> None:
@@ -170,3 +181,9 @@ def test_one_reader_that_saw_a_value_twice_is_one_reader() -> None:
 
 def test_no_values_are_not_proven() -> None:
     assert judge_control({}, {"one": (), "two": ()}).result is ChannelResult.NOT_PROVEN
+
+
+def test_short_values_are_left_in_place_when_the_original_is_read_for_runs_elsewhere() -> None:
+    search = ValueSearch(["Bob", EMAIL])
+
+    assert not search.remains([page(f"Bob {EMAIL}")], [page("Bob")])

@@ -296,10 +296,10 @@ class Dependencies:
     @cached_property
     def archiving(self) -> Archiving:
         """For Archive Signed Document."""
-        from no_undo.adapters.pyhanko_signatures import PyHankoValidator  # noqa: PLC0415
+        from no_undo.adapters.pyhanko_signatures import PyhankoSignatureValidator  # noqa: PLC0415
 
-        roots = self.settings.optional("SIGNATURE_TRUST_ROOTS")
-        return Archiving(self.esign, PyHankoValidator(roots.encode("ascii")))
+        pem = self.settings.optional("SIGNATURE_TRUST_ROOTS").encode("ascii")
+        return Archiving(self.esign, PyhankoSignatureValidator((pem,) if pem else ()))
 
     @cached_property
     def telling(self) -> Telling:

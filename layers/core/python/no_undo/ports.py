@@ -429,8 +429,8 @@ class StateStore(Protocol):
         """Write a transition and its audit record in one transaction.
 
         Conflicts and throttling are repeated inside, bounded, with the same client token; a moved
-        chain head is read again. A caller that gets an error other than StaleError cannot know
-        whether the transition was stored: read back and look for its own ids.
+        chain head is read again. After InDoubtError the caller cannot know whether the transition
+        was stored: read back and look for its own ids.
 
         Raises:
             StaleError: A row or condition is not as it was read; nothing was written.

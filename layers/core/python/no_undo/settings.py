@@ -14,6 +14,10 @@ from datetime import timedelta
 from no_undo.use_cases.gate import GateSettings
 
 
+WRITE_BUDGET = timedelta(seconds=10)
+"""What the writes and the read-back around one call may take."""
+
+
 class ConfigurationError(Exception):
     """A deployment setting is missing or has no usable value; names the variable."""
 
@@ -67,11 +71,22 @@ class Settings:
         The lease is the sending function's timeout plus the client's (design 8.6). The call budget
         is what one begin, one call and one confirm may take: the client's timeout, and as much
         again for the writes and the read-back.
+
+        Raises:
+            ConfigurationError: A setting is missing, or the sending function's timeout leaves no
+                time for one call: every send would be refused.
         """
         client = self.seconds("VENDOR_TIMEOUT_SECONDS")
+        function = self.seconds("SEND_TIMEOUT_SECONDS")
+        budget = client + WRITE_BUDGET
+        if function < budget + WRITE_BUDGET:
+            raise ConfigurationError(
+                "SEND_TIMEOUT_SECONDS must be at least VENDOR_TIMEOUT_SECONDS plus "
+                f"{2 * WRITE_BUDGET.total_seconds():.0f}"
+            )
         return GateSettings(
-            lease=self.seconds("SEND_TIMEOUT_SECONDS") + client,
-            call_budget=client + timedelta(seconds=10),
+            lease=function + client,
+            call_budget=budget,
             settle_time=self.seconds("SETTLE_SECONDS"),
             max_attempts=int(self.seconds("MAX_ATTEMPTS").total_seconds()),
             retry_after_release=self.text("RETRY_AFTER_RELEASE") == "automatic",

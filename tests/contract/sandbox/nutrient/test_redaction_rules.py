@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import random
 import warnings
 from functools import cache
@@ -51,7 +52,7 @@ def test_the_target_goes_and_every_other_word_stays(words: list[str], at: int) -
 @QUICK
 def test_the_value_goes_however_its_string_is_split(cuts: list[int]) -> None:
     bounds = [0, *sorted(cuts), len(VALUE)]
-    parts = [VALUE[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    parts = [VALUE[a:b] for a, b in itertools.pairwise(bounds)]
     drawn = "".join(f"({part}) Tj " for part in parts)
 
     after = redact(Draft().finish(f"BT /F1 12 Tf 72 400 Td {drawn}ET"), [Target("text", VALUE)])

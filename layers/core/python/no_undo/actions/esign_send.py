@@ -7,7 +7,12 @@ from collections.abc import Sequence
 
 from no_undo.domain.addresses import person_key
 from no_undo.domain.envelope import ActivityHistory, Envelope, EnvelopeStatus
-from no_undo.domain.errors import NoUndoError, TamperedError, VendorContractError
+from no_undo.domain.errors import (
+    NotFoundError,
+    NoUndoError,
+    TamperedError,
+    VendorContractError,
+)
 from no_undo.domain.ledger import Attempt, Prepared
 from no_undo.domain.plan import FollowUp, Plan
 from no_undo.domain.recipients import Recipient
@@ -53,7 +58,7 @@ class ESignSend:
         """Ask the system of record, and the activity log where the two could disagree.
 
         SENT and SIGNED mean done. CANCELLED, DECLINED and EXPIRED mean done only with a sent date.
-        DRAFT means not done only while the activity log does not say otherwise. All else is unknown.
+        DRAFT means not done only while the activity log does not contradict. All else is unknown.
         """
         try:
             envelope = self._esign.read_envelope(plan.target)
@@ -85,7 +90,7 @@ class ESignSend:
     def _stored_sha256(self, plan: Plan) -> str:
         try:
             return hashlib.sha256(self._documents.get(plan.document)).hexdigest()
-        except TamperedError:
+        except (NotFoundError, TamperedError):
             return ""  # not the approved bytes, whatever they are
 
 

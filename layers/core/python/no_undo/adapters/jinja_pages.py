@@ -22,7 +22,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from no_undo.domain import card as card_module
-from no_undo.domain.card import Card, Choice, FieldRoute, FormInput, FormState, moment_text
+from no_undo.domain.field_routing import FieldRoute
+from no_undo.domain.card import Card, Choice, FormInput, FormState, moment_text
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.invoice import Invoice, money_text
 from no_undo.domain.mail import MailMessage
@@ -51,7 +52,7 @@ _LINK_REMOVED = "[link removed]"
 _KIND_LABELS = {
     "bank_account": "bank account number",
     "bic": "BIC",
-    "credit_card": "card number",
+    "payment_card": "card number",
     "email": "e-mail address",
     "iban": "IBAN",
     "ip_address": "IP address",

@@ -46,7 +46,7 @@ _PRESETS_BY_KIND: Final[Mapping[str, tuple[str, ...]]] = {
     "email": ("email-address",),
     "phone": ("north-american-phone-number",),
     "ssn": ("social-security-number",),
-    "credit_card": ("credit-card-number",),
+    "payment_card": ("credit-card-number",),
     "date": ("date",),
     "time": ("time",),
     "url": ("url",),

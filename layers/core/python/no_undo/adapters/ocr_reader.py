@@ -25,7 +25,7 @@ from no_undo.domain.redaction import ChannelResult, ChannelVerdict, Passage, Val
 _CHANNEL: Final = "pictures"
 _DPI: Final = 200
 _SECOND_DPI: Final = 300
-_PICTURE_SHARE: Final = 0.05  # of the page; a logo stays below, a scan or a letterhead does not
+_PICTURE_SHARE: Final = 0.02  # of the page; a logo stays below, a scan or a line of text does not
 _LETTER_SEGMENTS: Final = 7  # rules and boxes have fewer: letters drawn as outlines have more
 _MANY_LETTERS: Final = 20
 
@@ -42,18 +42,20 @@ def search_pictures(
     before, after = documents
     most = arguments["max_pages"]
     with open_pdf(before, max_pages=most) as old, open_pdf(after, max_pages=most) as new:
-        if importlib.util.find_spec("tesserocr") is None:
-            return to_json(_report_without_ocr(new)), ()
-        report = _report(old, new, arguments["values"])
+        data = language_data()
+        if data is None:
+            report = _report_without_ocr(new)
+        else:
+            report = _report(old, new, arguments["values"], data)
     return to_json(report), ()
 
 
 def _report(
-    old: pdfium.PdfDocument, new: pdfium.PdfDocument, values: Mapping[str, str]
+    old: pdfium.PdfDocument, new: pdfium.PdfDocument, values: Mapping[str, str], data: Path
 ) -> ReaderReport:
-    with _Ocr() as ocr:
-        # pages whose original is read are read in the output too, and the other way round
-        pages = sorted({*_pages_to_read(old), *_pages_to_read(new)})
+    # pages whose original is read are read in the output too, and the other way round
+    pages = sorted({*_pages_to_read(old), *_pages_to_read(new)})
+    with _Ocr(data) as ocr:
         before = list(ocr.passages(old, pages, _DPI))
         after = list(ocr.passages(new, pages, _DPI))
         bare = [index for index, text in enumerate(page_texts(old)) if not text.strip()]
@@ -65,8 +67,10 @@ def _report(
         after,
         channels=(_CHANNEL,),
         fragment_channels=(_CHANNEL,),
+        look_alikes=True,
     )
-    seen_again = {sighting.value_index for sighting in ValueSearch(list(values)).whole(second)}
+    search = ValueSearch(list(values), look_alikes=True)
+    seen_again = {sighting.value_index for sighting in search.whole(second)}
     rows = tuple(_with_extent(row, len(pages)) for row in report.rows)
     facts = {"second_control": sorted(seen_again), "second_dpi": _SECOND_DPI}
     return replace(report, rows=rows, facts=facts)
@@ -107,18 +111,14 @@ def _depends_on_pictures(page: pdfium.PdfPage) -> bool:
         for image in page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_IMAGE])
         for left, bottom, right, top in (image.get_bounds(),)
     )
-    return (
-        covered > _PICTURE_SHARE * width * height
-        or _draws_letters(page)
-        or _shows_no_text(page)
-    )
+    return covered > _PICTURE_SHARE * width * height or _draws_letters(page) or _shows_no_text(page)
 
 
 def _draws_letters(page: pdfium.PdfPage) -> bool:
     """Say whether a page has as many complex outlines as text drawn letter by letter."""
     paths = page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH])
     letters = sum(pdfium_c.FPDFPath_CountSegments(path) >= _LETTER_SEGMENTS for path in paths)
-    return letters >= _MANY_LETTERS
+    return bool(letters >= _MANY_LETTERS)
 
 
 def _shows_no_text(page: pdfium.PdfPage) -> bool:
@@ -128,11 +128,11 @@ def _shows_no_text(page: pdfium.PdfPage) -> bool:
 class _Ocr:
     """One Tesseract with its English data; closed on exit."""
 
-    def __init__(self) -> None:
+    def __init__(self, data: Path) -> None:
         import tesserocr  # noqa: PLC0415 - an optional library of the documents layer
 
         self.name = f"tesseract (tesserocr {metadata.version('tesserocr')}) at {_DPI} dpi"
-        self._api = tesserocr.PyTessBaseAPI(path=str(_language_data()), lang="eng")
+        self._api = tesserocr.PyTessBaseAPI(path=str(data), lang="eng")
 
     def __enter__(self) -> Self:
         return self
@@ -153,16 +153,15 @@ class _Ocr:
                 yield Passage(_CHANNEL, str(self._api.GetUTF8Text()), index)
 
 
-def _language_data() -> Path:
-    """Find the English data: named by the environment, in a layer, or in the environment's share.
+def language_data() -> Path | None:
+    """Find Tesseract's English data: named by the environment, in a layer, or in its prefix.
 
-    Raises:
-        FileNotFoundError: There is none; without it Tesseract would end the process.
+    Returns:
+        The folder, or None where the library or its data is not installed.
     """
+    if importlib.util.find_spec("tesserocr") is None:
+        return None
     named = os.environ.get("TESSDATA_PREFIX")
     roots = [*([Path(named)] if named else [])]
     roots += [Path(root) / "share" / "tessdata" for root in (*sys.path, sys.prefix) if root]
-    for root in roots:
-        if (root / "eng.traineddata").is_file():
-            return root
-    raise FileNotFoundError("eng.traineddata")
+    return next((root for root in roots if (root / "eng.traineddata").is_file()), None)

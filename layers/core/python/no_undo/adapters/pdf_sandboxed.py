@@ -150,7 +150,7 @@ def unpack(frame: bytes) -> tuple[Any, list[bytes]]:
 
 def _run_child(request: bytes, seconds: float) -> bytes:
     """Start the worker, hand it the request, and return what it wrote; its stderr is dropped."""
-    command = [sys.executable, "-s", "-m", "no_undo.adapters.pdf_worker"]
+    command = [sys.executable, "-sP", "-m", "no_undo.adapters.pdf_worker"]
     with subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
         command,
         stdin=subprocess.PIPE,

@@ -22,7 +22,7 @@ from no_undo.adapters.pdfium_reader import (
 )
 from no_undo.adapters.redaction_reports import compare_passages, to_json
 from no_undo.domain.errors import InvalidRequestError
-from no_undo.domain.redaction import ChannelResult, ChannelVerdict, Passage
+from no_undo.domain.redaction import ChannelResult, ChannelVerdict, Passage, squash
 from no_undo.domain.signature_tags import find_signature_tags
 
 _PAGE_TEXT: Final = "page_text"
@@ -32,6 +32,7 @@ _END: Final = re.compile(rb"%%EOF\s?")
 _MOST_REVISIONS: Final = 20
 _LINEARIZED_WINDOW: Final = 1024
 _INK_SCALE: Final = 1.5  # pixels per point: thin strokes of 6 pt text still change pixels
+_LEAST_LETTERS: Final = 3  # a box may well cover the comma behind what it removed
 _SAME_PLACE_POINTS: Final = 3.0
 _INK_LEVEL: Final = 24  # of 255; anti-aliasing noise stays below
 
@@ -105,13 +106,16 @@ def _covered_row(before: pdfium.PdfDocument, after: pdfium.PdfDocument) -> Chann
     That is what a staged redaction looks like: a box over live text. Words that were invisible
     all along (a text layer under a scan, white signature tags) are no redaction's doing.
     """
-    counts = {
-        index + 1: count
-        for index in range(min(len(before), len(after)))
-        if (count := _newly_covered(before[index], after[index]))
-    }
+    counts: dict[int, int] = {}
+    already = 0
+    for index in range(min(len(before), len(after))):
+        newly, of_old = _covered(before[index], after[index])
+        already += of_old
+        if newly:
+            counts[index + 1] = newly
     if not counts:
-        return ChannelVerdict(_COVERED, READER, ChannelResult.GONE, "paint covers no readable word")
+        detail = f"paint covers no word that showed before; {already} words were hidden already"
+        return ChannelVerdict(_COVERED, READER, ChannelResult.GONE, detail)
     pages = ", ".join(map(str, counts))
     detail = f"{sum(counts.values())} words are covered, not removed; page {pages}"
     return ChannelVerdict(_COVERED, READER, ChannelResult.FOUND, detail)
@@ -120,10 +124,12 @@ def _covered_row(before: pdfium.PdfDocument, after: pdfium.PdfDocument) -> Chann
 _Word = tuple[str, Box]
 
 
-def _newly_covered(before: pdfium.PdfPage, after: pdfium.PdfPage) -> int:
-    covered = hidden_words(after)
-    already = hidden_words(before) if covered else []
-    return sum(not any(_same_place(word, other) for other in already) for word in covered)
+def _covered(before: pdfium.PdfPage, after: pdfium.PdfPage) -> tuple[int, int]:
+    """Count the hidden words of a page that showed before, and those that did not."""
+    hidden = hidden_words(after)
+    before_hidden = hidden_words(before) if hidden else []
+    newly = sum(not any(_same_place(word, old) for old in before_hidden) for word in hidden)
+    return newly, len(hidden) - newly
 
 
 def _same_place(one: _Word, other: _Word) -> bool:
@@ -141,7 +147,11 @@ def hidden_words(page: pdfium.PdfPage) -> list[_Word]:
     for text in page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_TEXT]):
         pdfium_c.FPDFTextObj_SetTextRenderMode(text, pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE)
     changes = ImageChops.difference(shown, _render(page))
-    return [(text, box) for text, box in words if _is_still(changes, box)]
+    return [
+        (text, box)
+        for text, box in words
+        if len(squash(text)) >= _LEAST_LETTERS and _is_still(changes, box)
+    ]
 
 
 def _has_paint(page: pdfium.PdfPage) -> bool:

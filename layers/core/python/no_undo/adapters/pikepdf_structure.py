@@ -94,7 +94,9 @@ def _refused(why: str) -> InvalidRequestError:
 def active_content(content: bytes) -> list[str]:
     """Return the names of active features in a PDF, sorted; nothing is run."""
     with open_structure(content) as pdf:
-        found = {_ACTIVE[word] for root in pdf.objects for word in _readable_names(root) & _ACTIVE.keys()}
+        found = {
+            _ACTIVE[word] for root in pdf.objects for word in _readable_names(root) & _ACTIVE.keys()
+        }
     return sorted(found)
 
 

@@ -92,6 +92,5 @@ def _judged(status: _Status, *, trust: bool, last: bool) -> Iterator[str]:
 def _changed_after(status: _Status) -> bool:
     """Say whether more than validation data was added behind the last signature."""
     level: ModificationLevel | None = status.modification_level
-    return status.coverage < SignatureCoverageLevel.ENTIRE_FILE and (
-        level is None or level > ModificationLevel.LTA_UPDATES
-    )
+    harmless = (ModificationLevel.NONE, ModificationLevel.LTA_UPDATES)
+    return status.coverage is not SignatureCoverageLevel.ENTIRE_FILE and level not in harmless

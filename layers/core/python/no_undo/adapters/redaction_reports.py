@@ -40,6 +40,7 @@ def compare_passages(  # noqa: PLR0913 - the two documents and how to judge them
     *,
     channels: Sequence[str],
     fragment_channels: Sequence[str] = (),
+    look_alikes: bool = False,
 ) -> ReaderReport:
     """Search both documents' passages and judge every channel.
 
@@ -50,8 +51,9 @@ def compare_passages(  # noqa: PLR0913 - the two documents and how to judge them
         after: What it sees in the redacted document.
         channels: Every channel the reader covers, seen or not.
         fragment_channels: Those whose text is clean enough to look for parts of values.
+        look_alikes: Whether the reader is OCR.
     """
-    search = ValueSearch(list(values))
+    search = ValueSearch(list(values), look_alikes=look_alikes)
     parts = search.remains(
         [passage for passage in before if passage.channel in fragment_channels],
         [passage for passage in after if passage.channel in fragment_channels],

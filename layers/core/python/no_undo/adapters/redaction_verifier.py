@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from no_undo.adapters.pdf_sandboxed import PdfSandbox, ReaderStoppedError, refuse_unusable
@@ -29,7 +28,9 @@ _READERS: Final = {
     "search_bytes": "bytes",
     "search_pictures": "tesseract",
 }
+_SLOWEST_FIRST: Final = tuple(reversed(_READERS))
 _AT_ONCE: Final = 2
+_GROWTH: Final = 2  # a redacted copy may be larger than its original
 _FEW_WORDS: Final = 20
 _SAME_DOCUMENT_SHARE: Final = 0.5
 
@@ -65,7 +66,11 @@ class IndependentReadersVerifier:
         if unusable:
             return unusable
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            answers = list(pool.map(partial(self._search, before, after, values), _READERS))
+            searches = {
+                task: pool.submit(self._search, before, after, values, task)
+                for task in _SLOWEST_FIRST
+            }
+        answers = [searches[task].result() for task in _READERS]
         reports = [answer for answer in answers if isinstance(answer, ReaderReport)]
         stopped = [answer for answer in answers if isinstance(answer, ChannelVerdict)]
         return (
@@ -80,7 +85,7 @@ class IndependentReadersVerifier:
         rows: list[ChannelVerdict] = []
         for name, document in (("original", before), ("redacted document", after)):
             try:
-                refuse_unusable(document, max_bytes=self.sandbox.limits.max_bytes)
+                refuse_unusable(document, max_bytes=_GROWTH * self.sandbox.limits.max_bytes)
             except InvalidRequestError as refusal:
                 rows.append(_not_proven("document", "none", f"{name}: {refusal}"))
         return tuple(rows)

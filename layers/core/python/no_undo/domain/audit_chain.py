@@ -109,18 +109,19 @@ def verify_chain(chain_id: str, records: Iterable[AuditRecord]) -> ChainHead:
 
 def _follow(head: ChainHead, record: AuditRecord) -> ChainHead:
     where = f"record {head.seq + 1} of chain {head.chain_id}"
-    line = record.line.encode("utf-8")
-    if hashlib.sha256(line).hexdigest() != record.hash:
-        raise TamperedError(f"{where}: the line does not have the stored hash")
     try:
+        line = record.line.encode("utf-8")
         body = json.loads(line)
         canonical = canonical_bytes(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TamperedError(f"{where}: the line is not canonical JSON") from error
-    if canonical != line:
-        raise TamperedError(f"{where}: the line is not in canonical form")
-    expected = {"chain": head.chain_id, "seq": head.seq + 1, "prev": head.hash}
+    if hashlib.sha256(line).hexdigest() != record.hash:
+        raise TamperedError(f"{where}: the line does not have the stored hash")
+    if canonical != line or not isinstance(body, dict):
+        raise TamperedError(f"{where}: the line is not a record in canonical form")
+    expected: dict[str, Json] = {"chain": head.chain_id, "seq": head.seq + 1, "prev": head.hash}
     for key, value in expected.items():
-        if body.get(key) != value:
+        # Compared as bytes: to Python, the number 1 and the word true are equal.
+        if key not in body or canonical_bytes(body[key]) != canonical_bytes(value):
             raise TamperedError(f"{where}: {key} is not what the chain requires")
     return ChainHead(head.chain_id, head.seq + 1, record.hash)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
+from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.plan import Verdict
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict
 
@@ -81,21 +82,6 @@ class Choice(StrEnum):
     REJECT = "reject"
     ASK = "ask"
     HAND_OVER = "hand_over"
-
-
-class FieldRoute(StrEnum):
-    """Whether an extracted field may stand without a person."""
-
-    AUTO = "auto"
-    HUMAN = "human"
-
-
-class WitnessSays(StrEnum):
-    """What an independent witness says about an extracted value."""
-
-    AGREES = "agrees"
-    DISAGREES = "disagrees"
-    CANNOT_SAY = "cannot say"
 
 
 @dataclass(frozen=True, slots=True)

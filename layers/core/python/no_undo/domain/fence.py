@@ -75,8 +75,8 @@ def take(fence: Fence, plan_id: str) -> Fence:
 
 
 def mark_executed(fence: Fence, plan_id: str) -> Fence:
-    """Return the fence marked for good by this plan."""
-    return replace(fence, holder="", last_executed=plan_id)
+    """Return the fence marked for good by this plan; another plan's hold on it stays."""
+    return replace(free(fence, plan_id), last_executed=plan_id)
 
 
 def free(fence: Fence, plan_id: str) -> Fence:

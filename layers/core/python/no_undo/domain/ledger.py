@@ -11,9 +11,11 @@ Rules:
    timeout plus the client's. Nobody asks the system of record before it is over.
 6. The refusal order at begin is fixed; the first rule that says no is the answer:
    unknown · closed · already executed · already executing · paused · expired · plan digest ·
-   document digest · read-back · quorum · fence. Attempts exhausted counts as executing: a person
-   has to decide.
+   document digest · read-back · quorum · fence · attempts. The last one leaves the plan as it is: a
+   person has to decide.
 7. An entry is never deleted and never expires.
+8. An attempt follows another by itself only where that is accepted, never after a refusal, and
+   never beyond the bound; a person may allow one more each time.
 """
 
 from __future__ import annotations
@@ -187,12 +189,14 @@ class BeginRules:
     Attributes:
         now: UTC.
         max_attempts: Bound on attempts, at least 1.
+        retry_after_release: Whether an attempt may follow another by itself (rule 8).
         lease: How long this attempt's sender may be calling (rule 5).
         eligible: Whether an approver may still approve this plan under today's policy.
     """
 
     now: datetime
     max_attempts: int
+    retry_after_release: bool
     lease: timedelta
     eligible: Callable[[Plan, str], bool]
 
@@ -239,12 +243,29 @@ def check_prepared(holdings: Holdings, prepared: Prepared, rules: BeginRules) ->
     if plan.state not in (PlanState.APPROVED, PlanState.RELEASED) or len(good) < plan.quorum:
         raise QuorumNotMetError(f"{len(good)} of {plan.quorum} needed approvals are valid now")
     check_fence(holdings.fence, plan.plan_id, plan.repeat_of)
-    made = 0 if holdings.entry is None else len(holdings.entry.attempts)
-    allowed = 0 if holdings.entry is None else holdings.entry.retry_allowed
-    if made >= max(rules.max_attempts, allowed):
+    if not may_attempt(
+        holdings.entry,
+        max_attempts=rules.max_attempts,
+        retry_after_release=rules.retry_after_release,
+    ):
         raise AttemptsExhaustedError(
-            f"{made} attempts were made and released; an operator decides whether to go on"
+            "what may be tried without a person was tried and released; an operator decides"
         )
+
+
+def may_attempt(
+    entry: LedgerEntry | None, *, max_attempts: int, retry_after_release: bool
+) -> bool:
+    """Return whether one more attempt may begin, by itself or as a person allowed (rule 8).
+
+    Args:
+        entry: The plan's entry, or None before its first attempt.
+        max_attempts: Bound on attempts that begin by themselves.
+        retry_after_release: Whether an attempt may follow another by itself.
+    """
+    if entry is None or len(entry.attempts) < entry.retry_allowed:
+        return True
+    return retry_after_release and not entry.refused and len(entry.attempts) < max_attempts
 
 
 def begin(holdings: Holdings, attempt_id: str, rules: BeginRules) -> Transition:
@@ -280,7 +301,8 @@ def begin(holdings: Holdings, attempt_id: str, rules: BeginRules) -> Transition:
 def confirm(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) -> Transition:
     """Return the rows of an effect that the system of record confirmed (rules 3 and 4).
 
-    Works from EXECUTING (the normal way) and from RELEASED (a late success).
+    Works from EXECUTING (the normal way) and from RELEASED (a late success), even when the plan
+    was closed meanwhile: what has happened is never called unsent.
 
     Raises:
         AlreadyExecutedError: It is confirmed already; nothing to write.

@@ -211,7 +211,8 @@ IBAN_LENGTHS: Final = {
     )
 }
 _IBAN: Final = re.compile(
-    r"(?<![0-9A-Za-z])[A-Z]{2}[ -]?[0-9]{2}(?:\s{0,2}-?[0-9A-Z]){11,30}", re.IGNORECASE
+    r"(?<![0-9A-Za-z])[A-Z]{2}[ -]?[0-9]{2}(?:\s{0,2}-?[0-9A-Z]){11,30}",
+    re.IGNORECASE | re.ASCII,
 )
 
 
@@ -236,12 +237,8 @@ def _judge_iban(candidate: Candidate) -> Judgement | None:
 
 def _end_of(text: str, letters: int) -> int:
     """Return the index after the n-th letter or digit of a text."""
-    seen = 0
-    for index, char in enumerate(text):
-        seen += char.isalnum()
-        if seen == letters:
-            return index + 1
-    return len(text)
+    places = [index for index, char in enumerate(text) if char.isalnum()]
+    return places[letters - 1] + 1
 
 
 # --- payment card: ISO/IEC 7812, Luhn ---------------------------------------------------------

@@ -6,7 +6,8 @@ Rules:
    plan it knowingly repeats (P7). Two plans never share a digest, because the plan id is inside.
 2. A plan moves AWAITING_APPROVAL → APPROVED → EXECUTING → EXECUTED; from EXECUTING it may come back
    to RELEASED (confirmed not done) and begin again. REJECTED, EXPIRED, WITHDRAWN, SUPERSEDED and
-   ABANDONED are ends in which nothing was sent by this plan.
+   ABANDONED are ends in which nothing was sent by this plan; only evidence of a late effect leads
+   out of one, to EXECUTED.
 3. `due_kind` and `due_at` say what the sweep shall do next and when: one thing, the soonest. They
    are a hint; the sweep reads the plan again and its write carries the condition.
 4. Every change raises `revision` by one; a write names the revision it read.
@@ -15,7 +16,7 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from no_undo.domain.canonical_json import Json, sha256_hex
@@ -47,7 +48,7 @@ CLOSED_UNSENT = frozenset(
         PlanState.ABANDONED,
     }
 )
-"""Ends in which this plan sent nothing; none of them is ever left again."""
+"""Ends in which this plan sent nothing; no decision ever leads out of them (rule 2)."""
 
 MAY_BEGIN = frozenset({PlanState.APPROVED, PlanState.RELEASED})
 
@@ -203,7 +204,7 @@ def digest_of(plan: Plan) -> str:
         "repeatOf": plan.repeat_of,
         "approvers": list(plan.approvers),
         "quorum": plan.quorum,
-        "expiresAt": plan.expires_at.isoformat(),
+        "expiresAt": plan.expires_at.astimezone(UTC).isoformat(),
     }
     return sha256_hex(agreed)
 

@@ -62,8 +62,8 @@ def settle(
 
     Args:
         entry: The entry as just read.
-        answer: What the system of record said, asked after the entry was read.
-        now: Time of the answer, UTC.
+        answer: What the system of record said to a question asked after the entry was read.
+        now: When the question was asked, UTC: an answer may be as old as its question.
         settle_time: Bound on how late a request may land, over zero.
     """
     if not may_ask(entry, now):

@@ -13,6 +13,7 @@ Rules:
 8. Nothing to verify is not success.
 9. Where words of the file format itself stand (names, syntax), a value that is a single word of
    letters is not looked for: it would be confused with them.
+10. In text that OCR read, whole values are also compared with look-alikes folded: O and 0, l and 1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 from urllib.parse import unquote
@@ -32,6 +33,8 @@ FRAGMENT_LENGTH: Final = 5
 READERS_REQUIRED: Final = 2
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
+_PRESENTATION_FORMS: Final = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
+_LOOK_ALIKES: Final = str.maketrans("oilsbzgq|", "011582991")
 _CUT: Final = "\x00"
 
 
@@ -158,9 +161,17 @@ def is_one_word(value: str) -> bool:
 class ValueSearch:
     """Looks for a fixed list of values in passages (rules 4 to 6)."""
 
-    def __init__(self, values: Sequence[str]) -> None:
+    def __init__(self, values: Sequence[str], *, look_alikes: bool = False) -> None:
+        """Prepare the search.
+
+        Args:
+            values: What to look for; sightings name values by index.
+            look_alikes: Whether the text comes from OCR (rule 10).
+        """
         self._squashed = tuple(squash(value) for value in values)
         self._words = tuple(_as_words(value) for value in values)
+        folded = [_look_alike(value) for value in values]
+        self._look_alikes = ValueSearch(folded) if look_alikes else None
         self._in_syntax = tuple(not is_one_word(value) for value in values)
 
     @property
@@ -168,8 +179,17 @@ class ValueSearch:
         """Indexes of values without any letter or digit: they would match everything."""
         return tuple(index for index, value in enumerate(self._squashed) if not value)
 
-    def whole(self, passages: Iterable[Passage]) -> tuple[Sighting, ...]:
+    def whole(self, passages: Sequence[Passage]) -> tuple[Sighting, ...]:
         """Return where whole values stand, also across the passages of one channel."""
+        sightings = self._exact(passages)
+        if self._look_alikes is None:
+            return sightings
+        folded = [replace(passage, text=_look_alike(passage.text)) for passage in passages]
+        places = {_place(sighting) for sighting in sightings}
+        alike = self._look_alikes.whole(folded)
+        return sightings + tuple(each for each in alike if _place(each) not in places)
+
+    def _exact(self, passages: Sequence[Passage]) -> tuple[Sighting, ...]:
         sightings: list[Sighting] = []
         joined: defaultdict[str, list[str]] = defaultdict(list)
         for passage in passages:
@@ -315,14 +335,28 @@ def _pages(group: Sequence[Sighting]) -> str:
     return f" on page{'s' if len(pages) > 1 else ''} {', '.join(map(str, pages))}"
 
 
+def _place(sighting: Sighting) -> tuple[int, str, int | None]:
+    return sighting.value_index, sighting.channel, sighting.page_index
+
+
+def _look_alike(text: str) -> str:
+    """Fold the letters that OCR takes for digits."""
+    return normalise(text).translate(_LOOK_ALIKES)
+
+
 def _as_words(text: str) -> str:
     """Return the words of a text, each with one space on either side."""
     return f" {' '.join(filter(None, _SEPARATORS.split(normalise(text))))} "
 
 
 def _readings(text: str) -> tuple[str, ...]:
-    """Return the text, and what it means when percent or character references are resolved."""
-    return tuple(dict.fromkeys((text, unquote(text), html.unescape(text))))
+    """Return the text, and what it means when percent or character references are resolved.
+
+    Right-to-left text drawn with ligatures is also read backwards before they are taken apart:
+    afterwards the letters of a ligature would stand in the wrong order.
+    """
+    backwards = text[::-1] if _PRESENTATION_FORMS.search(text) else text
+    return tuple(dict.fromkeys((text, unquote(text), html.unescape(text), backwards)))
 
 
 def _by_place(passages: Iterable[Passage]) -> dict[tuple[str, int | None], str]:

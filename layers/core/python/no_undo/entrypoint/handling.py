@@ -8,7 +8,11 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from no_undo.domain.errors import NoUndoError
+from no_undo.domain.errors import (
+    InvalidRequestError,
+    NoUndoError,
+    UnresolvedRecipientError,
+)
 from no_undo.entrypoint.http_requests import HttpRequest
 from no_undo.entrypoint.http_responses import HttpAnswer, options_answer, problem_answer
 from no_undo.entrypoint.observability import log_unexpected, logger
@@ -30,7 +34,9 @@ def state_handler(
         try:
             return handle(event, context)
         except NoUndoError as error:
-            logger.warning("stopped", error=type(error).__name__, code=error.code, reason=str(error))
+            logger.warning(
+                "stopped", error=type(error).__name__, code=error.code, reason=_reason(error)
+            )
             raise
         except Exception as error:  # noqa: BLE001 - the border: nothing passes with its text
             log_unexpected(error)
@@ -52,10 +58,18 @@ def http_handler(
                 return options_answer(("GET", "HEAD", "OPTIONS", "POST"))
             return handle(request)
         except NoUndoError as error:
-            logger.info("refused", error=type(error).__name__, code=error.code)
+            logger.info(
+                "refused", error=type(error).__name__, code=error.code, reason=_reason(error)
+            )
             return problem_answer(error)
         except Exception as error:  # noqa: BLE001 - the border: nothing passes with its text
             log_unexpected(error)
             return problem_answer(error)
 
     return wrapped
+
+
+def _reason(error: NoUndoError) -> str:
+    """Return an error's sentence for the log; a question to the caller may quote them (P10)."""
+    quotes = isinstance(error, InvalidRequestError | UnresolvedRecipientError)
+    return "" if quotes else str(error)

@@ -5,15 +5,16 @@ Values stay out of error texts: they may be tokens or personal data (P10).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from no_undo.domain.errors import InvalidRequestError
+from no_undo.domain.errors import InvalidRequestError, NoUndoError
+from no_undo.domain.pii import KINDS
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import RedactionTarget, TargetType
 from no_undo.domain.request import Assembly
-from no_undo.domain.sentence_wishes import PII_KINDS
 from no_undo.entrypoint.http_requests import Caller
 from no_undo.use_cases.close_request import Closing
 from no_undo.use_cases.submit_request import Submission
@@ -24,8 +25,18 @@ MAX_LITERALS = 100
 T = TypeVar("T", bound=BaseModel)
 
 
+def _every(kind: type[NoUndoError]) -> Iterator[type[NoUndoError]]:
+    yield kind
+    for special in kind.__subclasses__():
+        yield from _every(special)
+
+
+_CODES: Final[Mapping[str, str]] = {kind.__name__: kind.code for kind in _every(NoUndoError)}
+"""Stable code of each of our errors by the name under which a state machine sees it."""
+
+
 class _State(BaseModel):
-    """Input of a state. Executions started under an older definition may carry less, never other."""
+    """Input of a state; executions of an older definition may carry less, never anything else."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
@@ -64,14 +75,19 @@ class CloseInput(_State):
     error: _Error | None = None
 
     def closing(self) -> Closing:
-        """Return how the request ends; the error's own sentence only where it is one of ours."""
-        failed = self.error is not None and self.ending.outcome in ("failed", "not_archived")
-        error = self.error if failed and self.error is not None else _Error()
+        """Return how the request ends.
+
+        An ending that names a code of its own was decided by a rule: an error in the input is then
+        an older one, of a state that went on. An error's sentence is kept only where it is one of
+        ours; others may quote what they should not (P10).
+        """
+        by_error = self.ending.outcome in ("failed", "not_archived") and not self.ending.code
+        error = self.error if by_error and self.error is not None else _Error()
         return Closing(
             outcome=self.ending.outcome,
             stage=self.ending.stage,
-            code=self.ending.code or error.error,
-            reason=reason_of(error.cause),
+            code=self.ending.code or _CODES.get(error.error, error.error),
+            reason=reason_of(error.cause) if error.error in _CODES else "",
         )
 
 
@@ -124,7 +140,7 @@ class SubmitBody(BaseModel):
     recipients: list[_RecipientIn] = Field(default_factory=list[_RecipientIn], max_length=10)
     approvers: list[_Line] = Field(default_factory=list[str], max_length=20)
     quorum: int | None = Field(default=None, ge=1, le=20, strict=True)
-    redact: list[Literal[PII_KINDS]] = Field(default_factory=list[Any], max_length=20)  # type: ignore[valid-type]
+    redact: list[Literal[KINDS]] = Field(default_factory=list[Any], max_length=20)  # type: ignore[valid-type]
     redact_values: list[_Line] = Field(default_factory=list[str], max_length=MAX_LITERALS)
     extraction: Literal["auto", "none"] = "auto"
     assembly: Literal["attach", "rebuild"] = "attach"

@@ -21,7 +21,9 @@ def log_unexpected(error: BaseException) -> None:
     The text of a foreign error may quote its input, and the input may be a document or a token.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    places = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in frames]
+    places = [
+        f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in frames
+    ]
     logger.error("unexpected error", error=type(error).__name__, places=places[-12:])
 
 
@@ -29,6 +31,8 @@ def publish_counts(counts: Mapping[str, int]) -> None:
     """Publish what a sweep did, one metric per kind of deed (embedded metric format)."""
     metrics = Metrics()
     for name, count in counts.items():
-        metrics.add_metric(name=f"Sweep{name.title().replace('_', '')}", unit=MetricUnit.Count, value=count)
+        metrics.add_metric(
+            name=f"Sweep{name.title().replace('_', '')}", unit=MetricUnit.Count, value=count
+        )
     if counts:
         metrics.flush_metrics()

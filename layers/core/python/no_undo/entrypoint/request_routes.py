@@ -53,7 +53,11 @@ def take_in(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
 
 
 def _once(
-    key: str, caller: Caller, body: dict[str, Any], submit: Any, deps: Dependencies  # noqa: ANN401
+    key: str,
+    caller: Caller,
+    body: dict[str, Any],
+    submit: Any,
+    deps: Dependencies,
 ) -> dict[str, Any]:
     """Give a repeated key the first answer (reversible work: Powertools' record may expire)."""
     if not _KEY.fullmatch(key):

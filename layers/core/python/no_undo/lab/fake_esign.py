@@ -143,7 +143,9 @@ class FakeESign:
             InDoubtError: It was created and the answer was lost.
         """
         envelope_id = str(1001 + len(self._held))
-        parties = tuple(EnvelopeRecipient(one.name, one.email, one.order) for one in draft.recipients)
+        parties = tuple(
+            EnvelopeRecipient(one.name, one.email, one.order) for one in draft.recipients
+        )
         envelope = Envelope(envelope_id, draft.name, EnvelopeStatus.DRAFT, "", None, parties, 1)
         self._held[envelope_id] = _Held(envelope, self._clock.now())
         if self.lost_create_replies:

@@ -72,6 +72,10 @@ class MemoryDocumentStore:
             f"&filename={quote(filename)}&expires={expires_seconds}"
         )
 
+    def forget(self, ref: DocumentRef) -> None:
+        """Lose an object with all its versions: what a deleting administrator would do."""
+        del self._versions[ref.key]
+
     def replace_stored(self, ref: DocumentRef, content: bytes) -> None:
         """Put other bytes in place of a version: what a tampering administrator would do."""
         self._versions[ref.key][int(ref.version_id) - 1] = content

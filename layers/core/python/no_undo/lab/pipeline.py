@@ -92,6 +92,7 @@ class Pipeline:
 
     Attributes:
         executions: Every execution ever started, by name, in order.
+        death_stops: True: a function that dies takes its execution with it, as if it were stopped.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Pipeline:
             clock: For waits of a retry and for timeouts.
         """
         self.executions: dict[str, Execution] = {}
+        self.death_stops = False
         self._states = cast("dict[str, JsonMap]", definition["States"])
         self._start_at = str(definition["StartAt"])
         self._handlers = handlers
@@ -220,6 +222,8 @@ class Pipeline:
         try:
             return self._handlers[resource.strip("${}")](event)
         except ProcessDiedError:
+            if self.death_stops:
+                self.stop(one.name)
             name, message = _FUNCTION_DIED, ""
         except Exception as error:  # noqa: BLE001 - whatever a function raises, the machine sees
             name, message = type(error).__name__, str(error)

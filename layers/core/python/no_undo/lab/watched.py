@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
-from no_undo.ports import Change
 from no_undo.domain.waiting import Wait, WaitKind
+from no_undo.ports import Change
 
 T = TypeVar("T")
 

@@ -10,29 +10,29 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from no_undo.actions.esign_send import KIND, ESignSend
-from no_undo.domain.approval import ApprovalLink
+from no_undo.domain.approval import ApprovalLink, token_sha256
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.audit_chain import AuditEvent, AuditRecord, Provenance
 from no_undo.domain.confirmation import words_for
-from no_undo.domain.errors import NoUndoError
-from no_undo.domain.plan import Plan, plan_id_of
+from no_undo.domain.ledger import Attempt
+from no_undo.domain.plan import Plan
 from no_undo.domain.recipients import Recipient
-from no_undo.domain.request import ENDED, Request, Source, Stage, execution_name
+from no_undo.domain.request import Request, RequestState, Source, Stage, execution_name
 from no_undo.lab.fake_esign import Behaviour, FakeESign, SecondSend
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.memory_documents import MemoryDocumentStore
 from no_undo.lab.memory_mailer import MemoryMailer
-from no_undo.lab.memory_store import MemoryStateStore
+from no_undo.lab.memory_store import MemoryStateStore, R
 from no_undo.lab.memory_waits import MemoryWaits
-from no_undo.lab.pipeline import JsonMap, Pipeline, ProcessDiedError, load_definition
+from no_undo.lab.pipeline import Handler, JsonMap, Pipeline, load_definition
 from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.lab.stand_ins import AcceptingValidator, FixedHasher, FixedPolicies, PlainPages
 from no_undo.lab.watched import NobodyWatches, Watcher, watched
-from no_undo.ports import Change, Save
+from no_undo.ports import Change, DocumentStore, ESignGateway, Save
 from no_undo.use_cases.archive_signed_document import Archiving, archive_signed_document
 from no_undo.use_cases.await_settlement import await_settlement
 from no_undo.use_cases.await_signature import await_signature
@@ -83,8 +83,6 @@ SETTINGS: Final = GateSettings(
     driver_interval=timedelta(minutes=30),
 )
 
-_DEFINITION: Final = load_definition
-
 
 class StreamingStore(MemoryStateStore):
     """The store, with the stream of changed plans that wakes `resume_execution`.
@@ -105,6 +103,10 @@ class StreamingStore(MemoryStateStore):
                 self.stream.append(one.row.plan_id)
         return record
 
+    def rows(self, row_type: type[R]) -> list[R]:
+        """Return every row of one kind, in the order in which they were first stored."""
+        return self._all(row_type)
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -115,6 +117,40 @@ class Promise:
     durable: bool
 
 
+class RecordingAction(ESignSend):
+    """The real action, noting at each send call what the ledger held.
+
+    Attributes:
+        promises: One per send call.
+    """
+
+    def __init__(
+        self, esign: ESignGateway, documents: DocumentStore, store: MemoryStateStore
+    ) -> None:
+        super().__init__(esign, documents)
+        self.promises: list[Promise] = []
+        self._store = store
+
+    def execute(self, plan: Plan, attempt: Attempt) -> str:
+        """Send; first note whether this attempt's entry is stored."""
+        entry = self._store.entry(plan.plan_id)
+        known = () if entry is None else tuple(one.attempt_id for one in entry.attempts)
+        durable = attempt.attempt_id in known
+        self.promises.append(Promise(plan.plan_id, attempt.attempt_id, durable))
+        return super().execute(plan, attempt)
+
+
+class StreamResumer:
+    """Implements `ports.Resumer`: what it is asked for arrives like a change of the plan."""
+
+    def __init__(self, stream: deque[str]) -> None:
+        self._stream = stream
+
+    def resume(self, plan_id: str) -> None:
+        """Ask for one plan to be looked at soon."""
+        self._stream.append(plan_id)
+
+
 class World:
     """One request and everything around it.
 
@@ -122,7 +158,6 @@ class World:
         clock: Time; moves only when told to.
         store: State and audit; its methods here are not watched.
         esign: The vendor; not watched.
-        promises: One per send call (P1).
         function: Which function runs now, for naming port calls.
         stream_delivers: False: the stream is broken and only the sweep resumes.
     """
@@ -155,7 +190,6 @@ class World:
         self.esign = FakeESign(self.clock, behaviour, second_send)
         self.validator = AcceptingValidator()
         self.policies = FixedPolicies({TENANT: POLICY})
-        self.promises: list[Promise] = []
         self.function = ""
         self.stream_delivers = True
         self.settings = settings
@@ -167,31 +201,21 @@ class World:
 
     def _wire(self, tokens: SeededTokens) -> None:
         watch = self._watcher
-        self._store = watched(self.store, "store", watch)
-        self._waits = watched(self.waits, "waits", watch)
-        self._documents = watched(self.documents, "documents", watch)
-        self._esign = watched(self.esign, "esign", watch)
-        self._executions = watched(self.pipeline, "executions", watch)
-        self._mailer = watched(self.mailer, "mailer", watch)
-        self.gate = Gate(self._store, self.policies, self.clock, tokens, self.settings)
-        self.action = RecordingAction(self)
-        self.asking = Asking(self._waits, PlainPages(), self._mailer, FixedHasher(), LINK_BASE)
-        self.showing = Showing(self._store, self._documents, self.clock, LINK_BASE)
-        self.stages = Stages(self._store, self._documents, self.clock)
-        self.drafting = Drafting(self._esign, KIND)
-        self.telling = Telling(PlainPages(), self._mailer)
-        self.archiving = Archiving(self._esign, self.validator)
-        self.resumer = StreamResumer(self)
-
-    @property
-    def watched_esign(self) -> FakeESign:
-        """The vendor as product code sees it."""
-        return self._esign
-
-    @property
-    def watched_documents(self) -> MemoryDocumentStore:
-        """The documents as product code sees them."""
-        return self._documents
+        store = watched(self.store, "store", watch)
+        documents = watched(self.documents, "documents", watch)
+        esign = watched(self.esign, "esign", watch)
+        mailer = watched(self.mailer, "mailer", watch)
+        waits = watched(self.waits, "waits", watch)
+        self.executions = watched(self.pipeline, "executions", watch)
+        self.gate = Gate(store, self.policies, self.clock, tokens, self.settings)
+        self.action = RecordingAction(esign, documents, self.store)
+        self.asking = Asking(waits, PlainPages(), mailer, FixedHasher(), LINK_BASE)
+        self.showing = Showing(store, documents, self.clock, LINK_BASE)
+        self.stages = Stages(store, documents, self.clock)
+        self.drafting = Drafting(esign, KIND)
+        self.telling = Telling(PlainPages(), mailer)
+        self.archiving = Archiving(esign, self.validator)
+        self.resumer = watched(StreamResumer(self.store.stream), "resumer", watch)
 
     # What happens
 
@@ -237,20 +261,22 @@ class World:
     def send(self, plan_id: str) -> SendResult:
         """Invoke the sending function once, with its whole time limit."""
         ends = self.clock.now() + INVOCATION
+
+        def remaining_seconds() -> float:
+            return (ends - self.clock.now()).total_seconds()
+
         with self.invocation("send_envelope"):
-            return send_envelope(
-                plan_id, self.gate, self.action, lambda: (ends - self.clock.now()).total_seconds()
-            )
+            return send_envelope(plan_id, self.gate, self.action, remaining_seconds)
 
     def sweep(self) -> dict[str, int]:
         """Invoke the sweep once."""
         with self.invocation("reconcile_sends"):
-            return reconcile_sends(self.gate, self.action, self.resumer, self._executions)
+            return reconcile_sends(self.gate, self.action, self.resumer, self.executions)
 
     def resume(self, plan_id: str) -> int:
         """Invoke the resuming function for one plan."""
         with self.invocation("resume_execution"):
-            return resume_execution(plan_id, self.gate, self._waits, self._executions)
+            return resume_execution(plan_id, self.gate, self.asking.waits, self.executions)
 
     def withdraw(self, request_id: str) -> None:
         """Take a request back, as its caller."""
@@ -277,8 +303,6 @@ class World:
 
     def link_behind(self, token: str) -> ApprovalLink:
         """Return the stored link of a token."""
-        from no_undo.domain.approval import token_sha256  # noqa: PLC0415
-
         link = self.store.link(token_sha256(token))
         if link is None:
             raise LookupError("no such link")
@@ -302,60 +326,78 @@ class World:
         finally:
             self.function = before
 
-    # The functions as the state machine calls them
+    # The functions, one invocation each
 
-    def _handlers(self) -> dict[str, Callable[[JsonMap], JsonMap]]:
+    def create_draft(self, request_id: str) -> None:
+        """Invoke Create Draft."""
+        with self.invocation("create_draft"):
+            create_draft(request_id, self.stages, self.drafting)
+
+    def request_approval(self, request_id: str, task_token: str) -> None:
+        """Invoke Request Approval."""
+        with self.invocation("request_approval"):
+            request_approval(request_id, task_token, self.gate, self.asking)
+
+    def await_settlement(self, request_id: str, task_token: str) -> None:
+        """Invoke Await Settlement."""
+        with self.invocation("await_settlement"):
+            plan_id = current_plan_id(request_id, self.gate.store)
+            await_settlement(plan_id, task_token, self.gate, self.asking.waits)
+
+    def await_signature(self, request_id: str, task_token: str) -> None:
+        """Invoke Await Signature."""
+        with self.invocation("await_signature"):
+            plan_id = current_plan_id(request_id, self.gate.store)
+            await_signature(plan_id, task_token, self.gate, self.asking.waits)
+
+    def archive(self, request_id: str) -> None:
+        """Invoke Archive Signed Document."""
+        with self.invocation("archive_signed_document"):
+            archive_signed_document(request_id, self.stages, self.archiving)
+
+    def close(self, request_id: str, closing: Closing) -> RequestState:
+        """Invoke Close Request."""
+        with self.invocation("close_request"):
+            return close_request(request_id, closing, self.gate, self.telling)
+
+    def _handlers(self) -> dict[str, Handler]:
+        """Return the functions as the state machine calls them."""
         return {
-            "CreateDraftFunctionArn": self._create_draft,
-            "RequestApprovalFunctionArn": self._request_approval,
+            "CreateDraftFunctionArn": _for_request(self.create_draft),
+            "RequestApprovalFunctionArn": _for_wait(self.request_approval),
             "SendEnvelopeFunctionArn": self._send_envelope,
-            "AwaitSettlementFunctionArn": self._await_settlement,
-            "AwaitSignatureFunctionArn": self._await_signature,
-            "ArchiveSignedDocumentFunctionArn": self._archive,
+            "AwaitSettlementFunctionArn": _for_wait(self.await_settlement),
+            "AwaitSignatureFunctionArn": _for_wait(self.await_signature),
+            "ArchiveSignedDocumentFunctionArn": _for_request(self.archive),
             "CloseRequestFunctionArn": self._close_request,
         }
 
-    def _create_draft(self, event: JsonMap) -> JsonMap:
-        with self.invocation("create_draft"):
-            create_draft(event["requestId"], self.stages, self.drafting)
-        return {}
-
-    def _request_approval(self, event: JsonMap) -> JsonMap:
-        with self.invocation("request_approval"):
-            request_approval(event["requestId"], event["taskToken"], self.gate, self.asking)
-        return {}
-
     def _send_envelope(self, event: JsonMap) -> JsonMap:
         with self.invocation("send_envelope"):
-            plan_id = current_plan_id(event["requestId"], self._store)
-            result = self.send(plan_id)
+            plan_id = current_plan_id(event["requestId"], self.gate.store)
+        result = self.send(plan_id)
         return {"outcome": result.outcome.value, "code": result.code, "planId": plan_id}
-
-    def _await_settlement(self, event: JsonMap) -> JsonMap:
-        with self.invocation("await_settlement"):
-            plan_id = current_plan_id(event["requestId"], self._store)
-            await_settlement(plan_id, event["taskToken"], self.gate, self._waits)
-        return {}
-
-    def _await_signature(self, event: JsonMap) -> JsonMap:
-        with self.invocation("await_signature"):
-            plan_id = current_plan_id(event["requestId"], self._store)
-            await_signature(plan_id, event["taskToken"], self.gate, self._waits)
-        return {}
-
-    def _archive(self, event: JsonMap) -> JsonMap:
-        with self.invocation("archive_signed_document"):
-            archive_signed_document(event["requestId"], self.stages, self.archiving)
-        return {}
 
     def _close_request(self, event: JsonMap) -> JsonMap:
         ending = event["ending"]
-        error = event.get("error", {}) if ending["outcome"] in ("failed", "not_archived") else {}
-        closing = Closing(
-            outcome=ending["outcome"],
-            stage=ending["stage"],
-            code=ending.get("code") or error.get("Error", ""),
-        )
-        with self.invocation("close_request"):
-            state = close_request(event["requestId"], closing, self.gate, self.telling)
-        return {"state": state.value}
+        failed = ending["outcome"] in ("failed", "not_archived")
+        error = event.get("error", {}).get("Error", "") if failed else ""
+        code = ending.get("code") or error
+        closing = Closing(outcome=ending["outcome"], stage=ending["stage"], code=code)
+        return {"state": self.close(event["requestId"], closing).value}
+
+
+def _for_request(do: Callable[[str], None]) -> Handler:
+    def handle(event: JsonMap) -> JsonMap:
+        do(event["requestId"])
+        return {}
+
+    return handle
+
+
+def _for_wait(do: Callable[[str, str], None]) -> Handler:
+    def handle(event: JsonMap) -> JsonMap:
+        do(event["requestId"], event["taskToken"])
+        return {}
+
+    return handle

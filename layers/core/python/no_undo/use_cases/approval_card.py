@@ -24,10 +24,9 @@ from no_undo.domain.card import (
     CardRemoval,
     CardRepeat,
     CardWitness,
-    FieldRoute,
-    WitnessSays,
 )
 from no_undo.domain.confirmation import words_for
+from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.plan import Plan
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict
 from no_undo.domain.request import Request
@@ -161,7 +160,7 @@ def _fields(stored: dict[str, Any] | None) -> tuple[CardField, ...]:
                 CardWitness(witness["name"], WitnessSays(witness["says"]))
                 for witness in one["witnesses"]
             ),
-            page_number=one["page"] or None,
+            page_number=one["page"],
         )
         for one in stored["fields"]
     )

@@ -97,7 +97,7 @@ def close_request(request_id: str, closing: Closing, gate: Gate, telling: Tellin
             gate.store.commit(Change(request_id, _event(closed, closing, gate), writes))
         except StaleError:
             continue
-        _tell(closed, plan, gate, telling)
+        _tell(closed, plan, telling)
         return closed.state
     raise StaleError("the request kept changing while it was being closed")
 
@@ -161,7 +161,7 @@ def _event(closed: Request, closing: Closing, gate: Gate) -> AuditEvent:
     )
 
 
-def _tell(request: Request, plan: Plan | None, gate: Gate, telling: Telling) -> None:
+def _tell(request: Request, plan: Plan | None, telling: Telling) -> None:
     notice = _notice(request, plan)
     if notice is None or not request.caller_email:
         return

@@ -1,4 +1,4 @@
-"""Create Draft: the draft envelope at the e-sign vendor, exactly one that counts (design 8, Drafts).
+"""Create Draft: the draft at the e-sign vendor, exactly one that counts (design 8, Drafts).
 
 No known vendor call deletes a draft. So before the first call the request says that a draft may
 exist from now on; whoever comes after looks for it first.
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from no_undo.domain.addresses import person_key
-from no_undo.domain.errors import TransientError
 from no_undo.domain.envelope import EnvelopeStatus
+from no_undo.domain.errors import TransientError
 from no_undo.domain.fence import check_fence, fence_key_of
 from no_undo.domain.plan import plan_id_of
 from no_undo.domain.request import Request, Stage
@@ -107,13 +107,20 @@ def _store(request: Request, envelope_id: str, others: tuple[str, ...], stages: 
     commit(
         request.request_id,
         stages,
-        lambda now: replace(
-            now,
-            envelope_id=envelope_id,
-            abandoned_drafts=(*now.abandoned_drafts, *others),
-            stage=Stage.APPROVE,
-        ),
+        lambda now: _with_draft(now, envelope_id, others),
         ACTOR,
         "draft.created",
         {"envelope": envelope_id, "abandoned": list(others), "round": request.round},
+    )
+
+
+def _with_draft(request: Request, envelope_id: str, others: tuple[str, ...]) -> Request:
+    """Return the request with its draft; one that an overlapping call stored first stays."""
+    kept = request.envelope_id or envelope_id
+    spare = [one for one in (envelope_id, *others) if one != kept]
+    return replace(
+        request,
+        envelope_id=kept,
+        abandoned_drafts=tuple(dict.fromkeys((*request.abandoned_drafts, *spare))),
+        stage=Stage.APPROVE,
     )

@@ -5,22 +5,27 @@ The gate knows nothing about documents or e-sign; an `IrreversibleAction` tells 
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from no_undo.domain.approver_policy import still_eligible
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.canonical_json import Json
-from no_undo.domain.ledger import BeginRules, Holdings, LedgerEntry, Transition
+from no_undo.domain.errors import TransientError
+from no_undo.domain.ledger import BeginRules, Holdings, LedgerEntry, Transition, may_attempt
 from no_undo.domain.plan import Plan
 from no_undo.ports import (
     Change,
     Clock,
     PolicySource,
+    Resumer,
     Save,
     StateStore,
     TokenSource,
 )
+
+logger = logging.getLogger(__name__)
 
 MAX_ROUNDS = 4
 """How often a decision is made again after a row moved; each round reads everything afresh."""
@@ -81,6 +86,7 @@ class Gate:
         return BeginRules(
             now=self.clock.now(),
             max_attempts=self.settings.max_attempts,
+            retry_after_release=self.settings.retry_after_release,
             lease=self.settings.lease,
             eligible=self.eligible,
         )
@@ -95,16 +101,12 @@ class Gate:
             recipients=plan.recipients,
         )
 
-    def may_begin_again(self, plan: Plan, entry: LedgerEntry | None) -> bool:
-        """Return whether an APPROVED or RELEASED plan may go back to its call by itself."""
-        if self.paused():
-            return False
-        if entry is None or len(entry.attempts) < entry.retry_allowed:
-            return True
-        return (
-            self.settings.retry_after_release
-            and not entry.refused
-            and len(entry.attempts) < self.settings.max_attempts
+    def may_begin_again(self, entry: LedgerEntry | None) -> bool:
+        """Return whether an APPROVED or RELEASED plan may go back to its call now."""
+        return not self.paused() and may_attempt(
+            entry,
+            max_attempts=self.settings.max_attempts,
+            retry_after_release=self.settings.retry_after_release,
         )
 
     def paused(self) -> bool:
@@ -116,6 +118,14 @@ class Gate:
         """Put something on the request's chain that changes no row."""
         event = event_of(plan, kind, actor, self.clock.now(), **details)
         self.store.commit(Change(plan.request_id, event))
+
+
+def ask_to_resume(resumer: Resumer, plan_id: str) -> None:
+    """Ask for waits to be answered soon; what was decided stands even if nobody can be asked."""
+    try:
+        resumer.resume(plan_id)
+    except TransientError:
+        logger.warning("a resumption could not be asked for; the sweep asks again")
 
 
 def event_of(plan: Plan, kind: str, actor: str, at: datetime, **details: Json) -> AuditEvent:

@@ -75,7 +75,7 @@ def understood(request: Request, policy: ApproverPolicy | None, now: datetime) -
         policy,
         caller=request.caller,
         requested=request.requested_approvers or said.approvers,
-        quorum=request.requested_quorum or said.quorum,
+        quorum=_quorum(request.requested_quorum, said.quorum),
         recipients=recipients,
     )
     if said.deadline is not None and said.deadline <= now:
@@ -93,6 +93,11 @@ def understood(request: Request, policy: ApproverPolicy | None, now: datetime) -
         redaction=_targets(request, said),
         notes=_notes(request, said),
     )
+
+
+def _quorum(requested: int, said: int | None) -> int | None:
+    """Take the larger of what came with the request and what the sentence says."""
+    return max(requested, said or 0) or said
 
 
 def _targets(request: Request, said: Instruction) -> tuple[RedactionTarget, ...]:

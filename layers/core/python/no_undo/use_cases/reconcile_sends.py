@@ -35,7 +35,7 @@ from no_undo.domain.reconciliation import (
 )
 from no_undo.domain.request import ENDED, execution_name
 from no_undo.ports import Change, Executions, IrreversibleAction, Resumer, Save
-from no_undo.use_cases.gate import Gate, event_of, saves
+from no_undo.use_cases.gate import Gate, ask_to_resume, event_of, saves
 
 logger = logging.getLogger(__name__)
 
@@ -85,19 +85,17 @@ def _guarded(key: str, look: Callable[[str], str]) -> Iterator[str]:
         yield done
 
 
-def look_at_plan(
-    plan_id: str, gate: Gate, action: IrreversibleAction, resumer: Resumer
-) -> str:
+def look_at_plan(plan_id: str, gate: Gate, action: IrreversibleAction, resumer: Resumer) -> str:
     """Do what is due for one plan; return what was done, empty when nothing was due any more."""
     plan = gate.store.plan(plan_id)
     now = gate.clock.now()
     if plan is None or plan.due_kind is None or plan.due_at is None or plan.due_at > now:
         return ""
     if plan.state in _EXPIRABLE and now >= plan.expires_at:
-        return _expire(plan, gate, resumer)
+        return _expire(plan, gate, action, resumer)
     match plan.due_kind:
         case DueKind.RESUME:
-            resumer.resume(plan_id)
+            ask_to_resume(resumer, plan_id)
             return "resumed"
         case DueKind.SETTLE:
             return _settle(plan, gate, action, resumer)
@@ -108,7 +106,12 @@ def look_at_plan(
             return ""
 
 
-def _expire(plan: Plan, gate: Gate, resumer: Resumer) -> str:
+def _expire(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resumer) -> str:
+    entry = gate.store.entry(plan.plan_id)
+    if entry is not None:  # released: the last moment at which a late success is still told apart
+        answer = _ask(plan, action)
+        if answer.says is LookUp.DONE:
+            return _confirm(plan, entry, answer, gate, resumer)
     now = gate.clock.now()
     fence = gate.store.fence(plan.fence_key)
     closed, freed = close_unsent(
@@ -116,7 +119,7 @@ def _expire(plan: Plan, gate: Gate, resumer: Resumer) -> str:
     )
     event = event_of(plan, "plan.expired", ACTOR, now)
     gate.store.commit(Change(plan.request_id, event, (Save(closed), Save(freed))))
-    resumer.resume(plan.plan_id)
+    ask_to_resume(resumer, plan.plan_id)
     return "expired"
 
 
@@ -128,7 +131,7 @@ def _settle(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resumer
         gate.store.reschedule(replace(plan, due_at=max(lease, now + gate.settings.poll_interval)))
         return "waiting"
     answer = _ask(plan, action)
-    now = gate.clock.now()
+    # Judged by when it was asked: an answer that took long may be as old as its question.
     match settle(entry, answer, now, gate.settings.settle_time):
         case Settlement.CONFIRM:
             return _confirm(plan, entry, answer, gate, resumer)
@@ -137,7 +140,8 @@ def _settle(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resumer
         case Settlement.NOTE_NOT_DONE:
             return _note(plan, entry, answer, gate)
         case Settlement.WAIT:
-            gate.store.reschedule(replace(plan, due_at=_next_look(entry, gate, now)))
+            later = _next_look(entry, gate, gate.clock.now())
+            gate.store.reschedule(replace(plan, due_at=later))
             return "waiting"
 
 
@@ -156,7 +160,7 @@ def _confirm(
     fence = gate.store.fence(plan.fence_key)
     done = confirm(plan, entry, fence, Evidence(now, "system of record", answer.because))
     _commit(done, "plan.executed", answer, gate)
-    resumer.resume(plan.plan_id)
+    ask_to_resume(resumer, plan.plan_id)
     return "confirmed"
 
 
@@ -167,7 +171,7 @@ def _release(
     fence = gate.store.fence(plan.fence_key)
     freed = release(plan, entry, fence, Evidence(now, "system of record", answer.because))
     _commit(freed, "plan.released", answer, gate)
-    resumer.resume(plan.plan_id)
+    ask_to_resume(resumer, plan.plan_id)
     return "released"
 
 
@@ -205,7 +209,7 @@ def _next_look(entry: LedgerEntry, gate: Gate, now: datetime) -> datetime:
 
 
 def _follow_up(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resumer) -> str:
-    became = action.follow_up(plan)
+    became = _became(plan, action)
     now = gate.clock.now()
     if became is FollowUp.NONE:
         gate.store.reschedule(replace(plan, due_at=_next_follow_up(plan, gate, now)))
@@ -213,8 +217,17 @@ def _follow_up(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resu
     event = event_of(plan, "plan.followed_up", ACTOR, now, became=became.value)
     known = replace(plan, follow_up=became, due_kind=DueKind.RESUME, due_at=now)
     gate.store.commit(Change(plan.request_id, event, (Save(known),)))
-    resumer.resume(plan.plan_id)
+    ask_to_resume(resumer, plan.plan_id)
     return "followed_up"
+
+
+def _became(plan: Plan, action: IrreversibleAction) -> FollowUp:
+    """Ask what became of a sent plan; no answer is none, so that an outage is polled politely."""
+    try:
+        return action.follow_up(plan)
+    except NoUndoError as error:
+        logger.warning("the system of record gave no answer", extra={"code": error.code})
+        return FollowUp.NONE
 
 
 def _next_follow_up(plan: Plan, gate: Gate, now: datetime) -> datetime:

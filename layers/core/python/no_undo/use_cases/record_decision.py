@@ -17,8 +17,8 @@ from no_undo.domain.errors import NotEligibleError, PlanChangedError, RefusedErr
 from no_undo.domain.plan import Decision, Plan, PlanState, Verdict, approvals_for
 from no_undo.domain.results import (
     Result,
-    approved_paused,
     approved_complete,
+    approved_paused,
     approved_waiting,
     page_error,
     rejected,
@@ -84,9 +84,7 @@ def record_decision(token: str, form: DecisionForm, gate: Gate, showing: Showing
     return Reply(page_error(back_url=_base(token, showing)))
 
 
-def _decide(
-    opened: Opened, token: str, form: DecisionForm, gate: Gate, showing: Showing
-) -> Reply:
+def _decide(opened: Opened, token: str, form: DecisionForm, gate: Gate, showing: Showing) -> Reply:
     wait = seconds_to_wait(opened.link, gate.clock.now())
     if wait:
         page = too_many_tries(wait_seconds=wait, back_url=_base(token, showing))

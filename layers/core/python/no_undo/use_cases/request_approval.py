@@ -126,17 +126,31 @@ def _store_plan(request: Request, gate: Gate, asking: Asking) -> Plan:
 
 
 def _ask(plan_id: str, approver: str, gate: Gate, asking: Asking) -> None:
-    """Issue and mail one link, unless this approver already has a mailed one or has decided."""
-    plan = gate.store.plan(plan_id)
-    if plan is None or plan.state is not PlanState.AWAITING_APPROVAL:
-        return
-    issued = next((one for one in plan.links if one.approver == approver), None)
+    """Issue and mail one link, unless this approver already has a mailed one or has decided.
+
+    Raises:
+        StaleError: The plan kept changing; the step is repeated.
+    """
+    for _ in range(MAX_ROUNDS):
+        plan = gate.store.plan(plan_id)
+        if plan is None or not _has_to_be_asked(plan, approver):
+            return
+        token = issue_link(plan, approver, ACTOR, gate)
+        if token is not None:
+            _mail(plan, approver, token, gate, asking)
+            return
+    raise StaleError("the plan kept changing while a link was being issued")
+
+
+def _has_to_be_asked(plan: Plan, approver: str) -> bool:
+    if plan.state is not PlanState.AWAITING_APPROVAL:
+        return False
+    mailed = any(one.approver == approver and one.mailed_at is not None for one in plan.links)
     decided = any(one.approver == approver for one in plan.decisions)
-    if decided or (issued is not None and issued.mailed_at is not None):
-        return
-    token = issue_link(plan, approver, ACTOR, gate)
-    if token is None:
-        return
+    return not (mailed or decided)
+
+
+def _mail(plan: Plan, approver: str, token: str, gate: Gate, asking: Asking) -> None:
     message = asking.pages.approval_mail(
         notice_for(plan, approver, link_of(asking.link_base, token), ApprovalMailKind.REQUEST)
     )
@@ -146,7 +160,7 @@ def _ask(plan_id: str, approver: str, gate: Gate, asking: Asking) -> None:
         # One bad address must not keep the others from deciding; it shows on the request.
         gate.record(plan, "approval.mail_refused", ACTOR, approver=approver)
         return
-    mark_mailed(plan_id, approver, token_sha256(token), ACTOR, gate)
+    mark_mailed(plan.plan_id, approver, token_sha256(token), ACTOR, gate)
 
 
 def issue_link(plan: Plan, approver: str, actor: str, gate: Gate) -> str | None:

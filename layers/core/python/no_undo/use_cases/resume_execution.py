@@ -35,7 +35,7 @@ def resume_execution(plan_id: str, gate: Gate, waits: WaitStore, executions: Exe
     if plan is None or plan.due_kind is not DueKind.RESUME or _later(plan, now):
         return 0
     entry = gate.store.entry(plan_id)
-    begin_again = gate.may_begin_again(plan, entry)
+    begin_again = gate.may_begin_again(entry)
     answered = 0
     for kind in WaitKind:
         wait = waits.get(plan_id, kind)
@@ -47,7 +47,7 @@ def resume_execution(plan_id: str, gate: Gate, waits: WaitStore, executions: Exe
     return answered
 
 
-def _answer(
+def _answer(  # noqa: PLR0913, PLR0917 - what to answer, and the three ports it takes
     plan: Plan, wait: Wait, outcome: str, gate: Gate, waits: WaitStore, executions: Executions
 ) -> None:
     heard = executions.answer(wait.task_token, outcome)
@@ -112,7 +112,7 @@ def park(wait: Wait, gate: Gate, waits: WaitStore, actor: str) -> None:
 
 
 def _due_now(plan: Plan, wait: Wait, gate: Gate, now: datetime) -> tuple[Save, ...]:
-    begin_again = gate.may_begin_again(plan, gate.store.entry(plan.plan_id))
+    begin_again = gate.may_begin_again(gate.store.entry(plan.plan_id))
     outcome = answer_for(wait.kind, plan, may_begin_again=begin_again)
     if outcome is None and not _held_by_pause(plan, gate):
         return ()

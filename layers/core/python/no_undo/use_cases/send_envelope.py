@@ -14,6 +14,7 @@ from enum import StrEnum
 from no_undo.domain.errors import (
     AlreadyExecutedError,
     AlreadyExecutingError,
+    ApprovalExpiredError,
     AttemptsExhaustedError,
     InDoubtError,
     NothingSentError,
@@ -41,7 +42,7 @@ from no_undo.domain.ledger import (
     release,
     with_evidence,
 )
-from no_undo.domain.plan import Plan, PlanState
+from no_undo.domain.plan import CLOSED_UNSENT, Plan, PlanState
 from no_undo.domain.reconciliation import LookUp
 from no_undo.ports import Change, IrreversibleAction, NotWithdrawn, Save, Unchanged
 from no_undo.use_cases.gate import MAX_ROUNDS, Gate, event_of, saves
@@ -74,11 +75,15 @@ class SendResult:
 
 _NOT_FINAL = (
     AlreadyExecutingError,
+    ApprovalExpiredError,
     AttemptsExhaustedError,
     PausedError,
     TooLittleTimeError,
 )
-"""Refusals that leave the plan alive: it goes on in Await Settlement, not to its end."""
+"""Refusals that leave the plan alive: it goes on in Await Settlement, not to its end.
+
+An expired one ends there too: the sweep closes it, and looks for a late success first.
+"""
 
 
 def send_envelope(
@@ -139,10 +144,11 @@ def _begin(
         if prepared.taken_effect:
             return _found_sent(found, gate)
         rules = gate.rules()
+        check_state(found, rules)  # reading back took time: the deadline may have passed
         check_prepared(found, prepared, rules)
         begun = begin(found, attempt_id, rules)
         try:
-            gate.store.commit(_begin_change(begun, found.pause, gate))
+            gate.store.commit(_begin_change(begun, found.pause))
         except (StaleError, InDoubtError):
             # An SDK retry or a lost answer may hide our own success: the attempt id tells.
             if not _is_ours(gate.store.entry(plan_id), attempt_id):
@@ -151,7 +157,7 @@ def _begin(
     raise StaleError("the plan kept changing while it was being begun; nothing was sent")
 
 
-def _begin_change(begun: Transition, pause: Pause | None, gate: Gate) -> Change:
+def _begin_change(begun: Transition, pause: Pause | None) -> Change:
     attempt = begun.entry.attempt
     event = event_of(
         begun.plan,
@@ -178,11 +184,9 @@ def _found_sent(found: Holdings, gate: Gate) -> Transition:
     """2. The effect is there already: a late success of ours, or an incident."""
     now = gate.clock.now()
     if found.entry is None:
-        plan, fence = close_unsent(
-            found.plan, found.fence, PlanState.ABANDONED, now, free_fence=False
-        )
+        plan, _ = close_unsent(found.plan, found.fence, PlanState.ABANDONED, now, free_fence=False)
         event = event_of(plan, "plan.sent_outside_gate", ACTOR, now)
-        gate.store.commit(Change(plan.request_id, event, (Save(plan), Save(fence))))
+        gate.store.commit(Change(plan.request_id, event, (Save(plan),)))
         raise SentOutsideGateError(
             "the vendor shows the envelope as sent, and no attempt of this plan sent it"
         )
@@ -260,6 +264,8 @@ def _confirm_own(plan_id: str, attempt: Attempt, gate: Gate) -> SendResult:
             return SendResult(SendOutcome.EXECUTED)
         if found.entry.attempt.attempt_id != attempt.attempt_id:
             break  # a newer attempt is open: whoever owns it, or the sweep, confirms
+        if found.plan.state in CLOSED_UNSENT:
+            logger.error("the effect of a closed plan has happened", extra={"plan": plan_id})
         now = gate.clock.now()
         done = confirm(
             found.plan, found.entry, found.fence, Evidence(now, "system of record", "sent")

@@ -19,7 +19,7 @@ from no_undo.domain.ledger import (
 )
 from no_undo.domain.plan import DueKind, PlanState
 from no_undo.ports import Change, IrreversibleAction, Resumer, Save
-from no_undo.use_cases.gate import MAX_ROUNDS, Gate, event_of, saves
+from no_undo.use_cases.gate import MAX_ROUNDS, Gate, ask_to_resume, event_of, saves
 
 OPERATIONS_CHAIN = "#operations"
 """Audit chain of operator actions that concern no single request."""
@@ -79,7 +79,7 @@ def settle_plan(
             gate.store.commit(change)
         except StaleError:
             continue
-        resumer.resume(plan_id)
+        ask_to_resume(resumer, plan_id)
         return state
     raise StaleError("the plan kept changing; look at it again")
 
@@ -147,14 +147,12 @@ def retry_plan(plan_id: str, statement: Statement, gate: Gate, resumer: Resumer)
             gate.store.commit(Change(plan.request_id, event, (Save(due), Save(allowed))))
         except StaleError:
             continue
-        resumer.resume(plan_id)
+        ask_to_resume(resumer, plan_id)
         return
     raise StaleError("the plan kept changing; look at it again")
 
 
-def void_plan(
-    plan_id: str, statement: Statement, gate: Gate, action: IrreversibleAction
-) -> None:
+def void_plan(plan_id: str, statement: Statement, gate: Gate, action: IrreversibleAction) -> None:
     """Recall what was sent; the mails are out, and both facts stay in the audit.
 
     Raises:

@@ -63,7 +63,9 @@ def open_link(token: str, store: StateStore, clock: Clock) -> Opened | None:
     return Opened(link, plan, request, _why_not(link, plan, clock))
 
 
-def _why_not(link: ApprovalLink, plan: Plan, clock: Clock) -> Result | None:
+def _why_not(  # noqa: PLR0911 - one line per thing that may have become of a link
+    link: ApprovalLink, plan: Plan, clock: Clock
+) -> Result | None:
     reference, title = reference_of(plan.plan_id), plan.title
     own = decision_of(plan, link.approver)
     if own is not None:

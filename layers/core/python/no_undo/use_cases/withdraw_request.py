@@ -10,7 +10,7 @@ from no_undo.domain.ledger import close_unsent
 from no_undo.domain.plan import CLOSED_UNSENT, Plan, PlanState, plan_id_of
 from no_undo.domain.request import ENDED
 from no_undo.ports import Change, Resumer, Save
-from no_undo.use_cases.gate import MAX_ROUNDS, Gate
+from no_undo.use_cases.gate import MAX_ROUNDS, Gate, ask_to_resume
 from no_undo.use_cases.get_request import own_request
 
 
@@ -38,7 +38,7 @@ def withdraw_request(
         except StaleError:
             continue
         if plan is not None:
-            resumer.resume(plan.plan_id)
+            ask_to_resume(resumer, plan.plan_id)
         return
     raise StaleError("the request kept changing; try again")
 

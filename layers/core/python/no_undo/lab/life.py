@@ -1,0 +1,136 @@
+"""Lets a world live: executions step, the stream delivers, people decide, time passes, sweeps run.
+
+Deterministic: the same world lives the same life. Time jumps from one moment at which something is
+due to the next; a sweep runs at each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from no_undo.domain.approval import decision_of
+from no_undo.domain.errors import NoUndoError
+from no_undo.domain.plan import Plan
+from no_undo.domain.request import Request
+from no_undo.lab.pipeline import ProcessDiedError
+from no_undo.lab.world import APPROVERS, HORIZON, World
+
+SWEEP_INTERVAL: Final = timedelta(minutes=1)
+MOST_MOMENTS: Final = 2_000
+"""Bound on one life; reached only when something never comes to rest."""
+
+
+class NeverQuietError(Exception):
+    """A world did not come to rest within its bound: something loops."""
+
+
+@dataclass
+class People:
+    """The approvers: each opens the newest link and decides, again if the page breaks.
+
+    Attributes:
+        decisions: What each person does: `approve`, `reject`, or empty to leave it.
+        most_tries: How often one person tries again.
+    """
+
+    decisions: dict[str, str] = field(default_factory=lambda: dict.fromkeys(APPROVERS, "approve"))
+    most_tries: int = 4
+    _tries: dict[str, int] = field(default_factory=dict[str, int])
+
+    def act(self, world: World) -> bool:
+        """Let everybody with an open link decide; True when somebody did something."""
+        acted = [self._decide(world, approver) for approver in self.decisions]
+        return any(acted)
+
+    def _decide(self, world: World, approver: str) -> bool:
+        tokens = world.tokens_mailed_to(approver)
+        decision = self.decisions[approver]
+        if not tokens or not decision:
+            return False
+        link = world.link_behind(tokens[-1])
+        plan = world.store.plan(link.plan_id)
+        tried = self._tries.get(tokens[-1], 0)
+        if plan is None or decision_of(plan, approver) is not None or tried >= self.most_tries:
+            return False
+        self._tries[tokens[-1]] = tried + 1
+        try:
+            world.open_card(tokens[-1])
+            world.decide(tokens[-1], decision, "No." if decision == "reject" else "")
+        except (ProcessDiedError, NoUndoError):
+            return True  # an error page: the person tries again
+        return True
+
+
+def live(world: World, people: People | None = None, horizon: timedelta = HORIZON) -> None:
+    """Let a world live until nothing is due any more, or until the horizon.
+
+    Args:
+        world: The world.
+        people: The approvers, or None for two who approve.
+        horizon: How long at most, from now.
+
+    Raises:
+        NeverQuietError: Too many moments passed.
+    """
+    people = people or People()
+    end = world.clock.now() + horizon
+    for _ in range(MOST_MOMENTS):
+        _settle_down(world, people)
+        moment = next_moment(world)
+        if moment is None or moment > end:
+            return
+        world.clock.set(moment)
+        sweep_once(world)
+    raise NeverQuietError(f"still busy after {MOST_MOMENTS} moments")
+
+
+def sweep_once(world: World) -> None:
+    """Run one sweep; one that dies is simply over."""
+    try:
+        world.sweep()
+    except (ProcessDiedError, NoUndoError):
+        return
+
+
+def next_moment(world: World) -> datetime | None:
+    """Return when something is due next, at least a moment from now; None when nothing is."""
+    now = world.clock.now()
+    due = [one.due_at for one in world.store.rows(Plan) if one.due_kind and one.due_at]
+    checks = [one.check_at for one in world.store.rows(Request) if one.check_at]
+    ready = world.pipeline.next_ready()
+    times = [*due, *checks, *([ready] if ready else [])]
+    if not times:
+        return None
+    soonest = min(times)
+    return soonest if soonest > now else now + SWEEP_INTERVAL
+
+
+def deliver_stream(world: World) -> bool:
+    """Deliver every change of plans once; a delivery that fails is lost, the sweep asks again."""
+    stream, delivered = world.store.stream, bool(world.store.stream)
+    while stream:
+        plan_id = stream.popleft()
+        try:
+            if world.stream_delivers:
+                world.resume(plan_id)
+        except (ProcessDiedError, NoUndoError):
+            continue
+    return delivered
+
+
+def _settle_down(world: World, people: People) -> None:
+    """Go on until nothing can happen without time passing."""
+    busy = True
+    while busy:
+        busy = _run_executions(world)
+        busy = deliver_stream(world) or busy
+        busy = people.act(world) or busy
+
+
+def _run_executions(world: World) -> bool:
+    ready = world.pipeline.ready()
+    for name in ready:
+        world.pipeline.step(name)
+    return bool(ready)
