@@ -134,7 +134,7 @@ def render_with_xhtml2pdf(html: str, setup: PageSetup) -> bytes:
     Raises:
         RenderError: The engine failed.
     """
-    from reportlab import (  # type: ignore[import-untyped] # noqa: PLC0415 - of this engine only
+    from reportlab import (  # noqa: PLC0415 - of this engine only
         rl_config,
     )
     from xhtml2pdf import pisa  # noqa: PLC0415 - slow to import, and only a fallback

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.card import (
     Card,
     CardDecision,
@@ -20,8 +21,6 @@ from no_undo.domain.card import (
     CardRemoval,
     CardRepeat,
     CardWitness,
-    FieldRoute,
-    WitnessSays,
 )
 from no_undo.domain.notices import ApprovalMailKind, ApprovalNotice
 from no_undo.domain.plan import Verdict

@@ -108,11 +108,12 @@ def test_the_first_not_done_is_noted_and_the_second_releases_one_settle_time_lat
     second = world.sweep()
 
     assert first["noted_not_done"] == 1
-    assert between == {}
+    assert "released" not in between
     assert second["released"] == 1
     assert entry_of(world).state is LedgerState.RELEASED
     assert plan_of(world).state is PlanState.RELEASED
-    assert kinds(world)[-2:] == ["plan.not_done_noted", "plan.released"]
+    assert kinds(world).count("plan.not_done_noted") == 1
+    assert kinds(world)[-1] == "plan.released"
 
 
 def test_an_early_second_look_releases_nothing() -> None:
@@ -280,8 +281,10 @@ def test_a_released_plan_is_looked_at_once_more_before_it_expires() -> None:
 def test_an_expired_release_frees_its_fence_only_where_a_retry_is_accepted(
     settings: object, holder: str
 ) -> None:
-    world = a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES) if settings else a_world(
-        Behaviour.REFUSED
+    world = (
+        a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES)
+        if settings
+        else a_world(Behaviour.REFUSED)
     )
     released(world)
     world.clock.set(plan_of(world).expires_at)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
+from botocore.config import Config
 
 from no_undo.actions.esign_send import KIND, ESignSend
 from no_undo.adapters.aws_config import (
@@ -54,6 +55,10 @@ if TYPE_CHECKING:
     from no_undo.ports import DocumentInspector, PiiDetector
 
 
+READER_SECONDS = 50.0
+"""Budget of one reader: three rounds of them end within the function's 180 seconds."""
+
+
 class Dependencies:
     """What the handlers hand to the use cases."""
 
@@ -65,6 +70,10 @@ class Dependencies:
         return self.settings.text("CODE_VERSION")
 
     # AWS
+
+    def _client(self, service: str, configure: Callable[[str], Config] = client_config) -> Any:  # noqa: ANN401 - boto3 makes clients at run time
+        session: Any = boto3.Session()  # its stubs know a fixed list of services
+        return session.client(service, config=configure(self._version))
 
     @cached_property
     def clock(self) -> SystemClock:
@@ -91,7 +100,7 @@ class Dependencies:
             audit_outbox=text("AUDIT_OUTBOX_TABLE_NAME"),
         )
         return DynamoDbStateStore(
-            boto3.client("dynamodb", config=state_client_config(self._version)),
+            self._client("dynamodb", state_client_config),
             tables,
             Provenance(text("CODE_VERSION"), self.settings.config_digest()),
             tokens=self.tokens,
@@ -101,50 +110,50 @@ class Dependencies:
     @cached_property
     def waits(self) -> DynamoDbWaits:
         """Parked task tokens."""
-        client = boto3.client("dynamodb", config=client_config(self._version))
+        client = self._client("dynamodb")
         return DynamoDbWaits(client, self.settings.text("WAITS_TABLE_NAME"))
 
     @cached_property
     def documents(self) -> S3DocumentStore:
         """Versioned documents."""
-        client = boto3.client("s3", config=documents_client_config(self._version))
+        client = self._client("s3", documents_client_config)
         return S3DocumentStore(client, self.settings.text("DOCUMENTS_BUCKET_NAME"))
 
     @cached_property
     def policies(self) -> SsmPolicySource:
         """The tenants' approver policies."""
-        client = boto3.client("ssm", config=client_config(self._version))
+        client = self._client("ssm")
         return SsmPolicySource(client, self.settings.text("APPROVER_POLICY_PARAMETER"), self.clock)
 
     @cached_property
     def hasher(self) -> KmsHasher:
         """Keyed hashes for the audit."""
-        client = boto3.client("kms", config=client_config(self._version))
+        client = self._client("kms")
         return KmsHasher(client, self.settings.text("HASH_KEY_ID"))
 
     @cached_property
     def executions(self) -> StepFunctionsExecutions:
         """The state machine."""
-        client = boto3.client("stepfunctions", config=client_config(self._version))
+        client = self._client("stepfunctions")
         return StepFunctionsExecutions(client, self.settings.text("STATE_MACHINE_ARN"))
 
     @cached_property
     def answers(self) -> StepFunctionsExecutions:
         """The state machine, for answering parked tokens only; needs no ARN."""
-        client = boto3.client("stepfunctions", config=client_config(self._version))
+        client = self._client("stepfunctions")
         return StepFunctionsExecutions(client, "")
 
     @cached_property
     def resumer(self) -> LambdaResumer:
         """Asks `resume_execution` to answer waits."""
-        client = boto3.client("lambda", config=client_config(self._version))
+        client = self._client("lambda")
         return LambdaResumer(client, self.settings.text("RESUME_FUNCTION_NAME"))
 
     @cached_property
     def mailer(self) -> SesMailer:
         """Outgoing mail."""
         return SesMailer(
-            boto3.client("sesv2", config=client_config(self._version)),
+            self._client("sesv2"),
             sender=self.settings.text("MAIL_FROM"),
             configuration_set=self.settings.optional("MAIL_CONFIGURATION_SET"),
         )
@@ -157,7 +166,7 @@ class Dependencies:
     # Vendors
 
     def _secret(self, variable: str) -> Mapping[str, str]:
-        client = boto3.client("secretsmanager", config=client_config(self._version))
+        client = self._client("secretsmanager")
         return SecretsManagerSecrets(client).secret(self.settings.text(variable))
 
     @cached_property
@@ -273,7 +282,7 @@ class Dependencies:
             IndependentReadersVerifier,
         )
 
-        verifier = IndependentReadersVerifier()
+        verifier = IndependentReadersVerifier(seconds_per_reader=READER_SECONDS)
         return Verification(verifier, self.detector, self.inspector, self.hasher)
 
     @cached_property

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from no_undo.domain.canonical_json import Json, canonical_bytes
 from no_undo.domain.errors import TamperedError
@@ -111,7 +112,7 @@ def _follow(head: ChainHead, record: AuditRecord) -> ChainHead:
     where = f"record {head.seq + 1} of chain {head.chain_id}"
     try:
         line = record.line.encode("utf-8")
-        body = json.loads(line)
+        body: Any = json.loads(line)
         canonical = canonical_bytes(body)
     except (ValueError, RecursionError) as error:
         raise TamperedError(f"{where}: the line is not canonical JSON") from error

@@ -47,7 +47,7 @@ def _check(value: Json) -> None:
                 raise ValueError("an integer is outside the range every JSON reader keeps exact")
         case Mapping():
             for key, inner in value.items():
-                if not (isinstance(key, str) and key.isascii()):
+                if not _is_ascii_text(key):
                     raise ValueError("keys of canonical JSON must be ASCII text")
                 _check(inner)
         case list() | tuple():
@@ -55,3 +55,7 @@ def _check(value: Json) -> None:
                 _check(inner)
         case _:
             raise ValueError(f"canonical JSON has no form for {type(value).__name__}")
+
+
+def _is_ascii_text(key: object) -> bool:
+    return isinstance(key, str) and key.isascii()

@@ -253,9 +253,7 @@ def check_prepared(holdings: Holdings, prepared: Prepared, rules: BeginRules) ->
         )
 
 
-def may_attempt(
-    entry: LedgerEntry | None, *, max_attempts: int, retry_after_release: bool
-) -> bool:
+def may_attempt(entry: LedgerEntry | None, *, max_attempts: int, retry_after_release: bool) -> bool:
     """Return whether one more attempt may begin, by itself or as a person allowed (rule 8).
 
     Args:

@@ -69,7 +69,7 @@ def _page(page: Card | Result, pages: Pages, form: FormState | None = None) -> H
     return page_answer(CARD_AGAIN if shown_again else 200, rendered.html, rendered.style_source)
 
 
-def error_page(pages: Pages) -> HttpAnswer:
-    """Answer an approver when something went wrong on our side; nothing was recorded."""
+def error_page(pages: Pages, status: int) -> HttpAnswer:
+    """Tell an approver that something went wrong on our side, and how to learn what was recorded."""
     rendered = pages.result_page(page_error())
-    return page_answer(500, rendered.html, rendered.style_source)
+    return page_answer(status, rendered.html, rendered.style_source)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -13,11 +14,22 @@ from no_undo.domain.errors import (
     NoUndoError,
     UnresolvedRecipientError,
 )
+from no_undo.entrypoint.approval_routes import error_page
 from no_undo.entrypoint.http_requests import HttpRequest
-from no_undo.entrypoint.http_responses import HttpAnswer, options_answer, problem_answer
+from no_undo.entrypoint.http_responses import (
+    HttpAnswer,
+    options_answer,
+    problem_answer,
+    problem_status,
+)
 from no_undo.entrypoint.observability import log_unexpected, logger
 
+if TYPE_CHECKING:
+    from no_undo.ports import Pages
+
 Event = dict[str, Any]
+Handle = Callable[[HttpRequest], HttpAnswer]
+HttpHandler = Callable[[Event, LambdaContext], HttpAnswer]
 
 
 class UnexpectedError(Exception):
@@ -45,11 +57,27 @@ def state_handler(
     return wrapped
 
 
-def http_handler(
-    handle: Callable[[HttpRequest], HttpAnswer],
-) -> Callable[[Event, LambdaContext], HttpAnswer]:
+def http_handler(handle: Handle) -> HttpHandler:
     """Wrap a route's handler: every error becomes a problem document (RFC 9457)."""
+    return _wrapped(handle, problem_answer)
 
+
+def page_handler(pages: Callable[[], Pages]) -> Callable[[Handle], HttpHandler]:
+    """Wrap the handler of a route that people open: what goes wrong on our side is told on a page.
+
+    Args:
+        pages: Returns what renders pages; asked only when something went wrong.
+    """
+
+    def answer(error: Exception) -> HttpAnswer:
+        if problem_status(error) < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return problem_answer(error)
+        return error_page(pages(), problem_status(error))
+
+    return lambda handle: _wrapped(handle, answer)
+
+
+def _wrapped(handle: Handle, answer: Callable[[Exception], HttpAnswer]) -> HttpHandler:
     @functools.wraps(handle)
     def wrapped(event: Event, _context: LambdaContext) -> HttpAnswer:
         try:
@@ -61,10 +89,10 @@ def http_handler(
             logger.info(
                 "refused", error=type(error).__name__, code=error.code, reason=_reason(error)
             )
-            return problem_answer(error)
+            return answer(error)
         except Exception as error:  # noqa: BLE001 - the border: nothing passes with its text
             log_unexpected(error)
-            return problem_answer(error)
+            return answer(error)
 
     return wrapped
 

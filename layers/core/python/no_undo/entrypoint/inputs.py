@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from no_undo.domain.errors import InvalidRequestError, NoUndoError
 from no_undo.domain.pii import KINDS
@@ -127,7 +127,14 @@ class _DocumentIn(BaseModel):
     upload_id: str = Field(default="", max_length=64)
 
 
+def _known_kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError(f"must be one of {', '.join(KINDS)}")
+    return kind
+
+
 _Line = Annotated[str, Field(min_length=1, max_length=200)]
+_Kind = Annotated[str, AfterValidator(_known_kind)]
 
 
 class SubmitBody(BaseModel):
@@ -140,7 +147,7 @@ class SubmitBody(BaseModel):
     recipients: list[_RecipientIn] = Field(default_factory=list[_RecipientIn], max_length=10)
     approvers: list[_Line] = Field(default_factory=list[str], max_length=20)
     quorum: int | None = Field(default=None, ge=1, le=20, strict=True)
-    redact: list[Literal[KINDS]] = Field(default_factory=list[Any], max_length=20)  # type: ignore[valid-type]
+    redact: list[_Kind] = Field(default_factory=list[str], max_length=20)
     redact_values: list[_Line] = Field(default_factory=list[str], max_length=MAX_LITERALS)
     extraction: Literal["auto", "none"] = "auto"
     assembly: Literal["attach", "rebuild"] = "attach"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 from aws_lambda_powertools.utilities.idempotency import (
@@ -27,11 +28,15 @@ from no_undo.use_cases.submit_request import offer_upload, submit_request
 from no_undo.use_cases.withdraw_request import withdraw_request
 
 if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
+
     from no_undo.bootstrap import Dependencies
 
 TENANT_CLAIM = "tenant"
 KEPT_SECONDS = 24 * 3600
 """How long a repeated submission with the same Idempotency-Key gets the first answer."""
+SUBMISSION_SECONDS = 30
+"""How long one submission can be under way: the timeout of its function (template.yaml)."""
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -52,11 +57,20 @@ def take_in(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
     return json_answer(202, answer)
 
 
+class _Invocation:
+    """Tells Powertools when an interrupted submission is over, so that its key works again."""
+
+    @staticmethod
+    def get_remaining_time_in_millis() -> int:
+        """Return an upper bound: what the whole invocation may take."""
+        return SUBMISSION_SECONDS * 1000
+
+
 def _once(
     key: str,
     caller: Caller,
     body: dict[str, Any],
-    submit: Any,
+    submit: Callable[[], dict[str, Any]],
     deps: Dependencies,
 ) -> dict[str, Any]:
     """Give a repeated key the first answer (reversible work: Powertools' record may expire)."""
@@ -66,22 +80,23 @@ def _once(
         )
     layer = DynamoDBPersistenceLayer(
         table_name=deps.settings.text("IDEMPOTENCY_TABLE_NAME"),
-        boto3_client=boto3.client("dynamodb"),
+        boto3_client=boto3.client("dynamodb"),  # pyright: ignore[reportUnknownMemberType] # stubs of other services are missing
     )
     config = IdempotencyConfig(
         event_key_jmespath="key",
         payload_validation_jmespath="body",
         expires_after_seconds=KEPT_SECONDS,
+        hash_function="sha256",
+        lambda_context=cast("LambdaContext", _Invocation()),
     )
     scope = hashlib.sha256(f"{caller.tenant}\n{caller.identity}\n{key}".encode()).hexdigest()
 
-    @idempotent_function(
+    @idempotent_function(  # type: ignore[untyped-decorator] # Powertools leaves it untyped
         data_keyword_argument="data", persistence_store=layer, config=config, key_prefix="submit"
     )
     def once(*, data: dict[str, Any]) -> dict[str, Any]:
         del data
-        result: dict[str, Any] = submit()
-        return result
+        return submit()
 
     try:
         answer: dict[str, Any] = once(data={"key": scope, "body": body})

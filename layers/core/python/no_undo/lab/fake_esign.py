@@ -143,15 +143,19 @@ class FakeESign:
             InDoubtError: It was created and the answer was lost.
         """
         envelope_id = str(1001 + len(self._held))
+        self.add_draft(envelope_id, draft)
+        if self.lost_create_replies:
+            self.lost_create_replies -= 1
+            raise InDoubtError("the draft may exist")
+        return envelope_id
+
+    def add_draft(self, envelope_id: str, draft: EnvelopeDraft) -> None:
+        """Hold a draft under an id, as one that somebody else made or that came late."""
         parties = tuple(
             EnvelopeRecipient(one.name, one.email, one.order) for one in draft.recipients
         )
         envelope = Envelope(envelope_id, draft.name, EnvelopeStatus.DRAFT, "", None, parties, 1)
         self._held[envelope_id] = _Held(envelope, self._clock.now())
-        if self.lost_create_replies:
-            self.lost_create_replies -= 1
-            raise InDoubtError("the draft may exist")
-        return envelope_id
 
     def find_envelopes(self, first: date, last: date, status: str | None = None) -> tuple[str, ...]:
         """Return envelope ids created in these days, lowest first."""

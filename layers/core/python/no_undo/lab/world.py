@@ -89,15 +89,18 @@ class StreamingStore(MemoryStateStore):
 
     Attributes:
         stream: Plan ids of changes not yet delivered, oldest first.
+        commits: How many transitions were written.
     """
 
     def __init__(self, provenance: Provenance) -> None:
         super().__init__(provenance)
         self.stream: deque[str] = deque()
+        self.commits = 0
 
     def commit(self, change: Change) -> AuditRecord:
         """Write a transition; tell the stream about its plan."""
         record = super().commit(change)
+        self.commits += 1
         for one in change.writes:
             if isinstance(one, Save) and isinstance(one.row, Plan):
                 self.stream.append(one.row.plan_id)
@@ -106,6 +109,10 @@ class StreamingStore(MemoryStateStore):
     def rows(self, row_type: type[R]) -> list[R]:
         """Return every row of one kind, in the order in which they were first stored."""
         return self._all(row_type)
+
+    def chain_ids(self) -> tuple[str, ...]:
+        """Return the id of every audit chain."""
+        return tuple(self._chains)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from no_undo.domain.extraction_schema import FREIGHT_INVOICE, FREIGHT_INVOICE_VERSION
-from no_undo.domain.field_routing import RoutedField, Routing, floors_for, route_fields, withdraw_auto
+from no_undo.domain.field_routing import (
+    RoutedField,
+    Routing,
+    floors_for,
+    route_fields,
+    withdraw_auto,
+)
 from no_undo.domain.field_witnesses import (
     DateWitness,
     PrintedArithmeticWitness,

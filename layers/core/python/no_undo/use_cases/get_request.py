@@ -8,11 +8,28 @@ from datetime import datetime
 from no_undo.domain.errors import ConflictError, NotFoundError
 from no_undo.domain.ledger import LedgerEntry, LedgerState
 from no_undo.domain.plan import Plan, PlanState, approvals_for, plan_id_of
-from no_undo.domain.request import Ending, Request, RequestState
+from no_undo.domain.request import Ending, Request, RequestState, Stage
 from no_undo.ports import DocumentStore, StateStore
+
+_STAGE_NAMES = {
+    Stage.PARSE: "Parse Request",
+    Stage.EXTRACT: "Extract Fields",
+    Stage.ASSEMBLE: "Assemble Document",
+    Stage.REDACT: "Redact Document",
+    Stage.VERIFY: "Verify Redaction",
+    Stage.DRAFT: "Create Draft",
+}
 
 DOWNLOAD_SECONDS = 120
 LIST_LIMIT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ApproverView:
+    """One approver as the caller may see them: `asked`, `not mailed`, `approve` or `reject`."""
+
+    address: str
+    says: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +40,7 @@ class RequestView:
         request_id: Its id.
         state: Where it stands; derived from plan and ledger once they exist.
         in_doubt: True while it is not known whether an attempt took effect.
+        stages_done: The reversible stages that have finished, in order.
         title: Folder name, empty before it is parsed.
         created_at: UTC.
         plan_id: The current plan, or empty.
@@ -41,6 +59,7 @@ class RequestView:
     request_id: str
     state: RequestState
     in_doubt: bool
+    stages_done: tuple[str, ...]
     title: str
     created_at: datetime
     plan_id: str
@@ -54,14 +73,6 @@ class RequestView:
     signed_sha256: str
     abandoned_drafts: int
     ending: Ending | None
-
-
-@dataclass(frozen=True, slots=True)
-class ApproverView:
-    """One approver as the caller may see them: `asked`, `not mailed`, `approve` or `reject`."""
-
-    address: str
-    says: str
 
 
 def get_request(request_id: str, tenant: str, caller: str, store: StateStore) -> RequestView:
@@ -118,6 +129,7 @@ def view_of(request: Request, store: StateStore) -> RequestView:
         request_id=request.request_id,
         state=_state(request, plan),
         in_doubt=entry is not None and entry.state is LedgerState.EXECUTING,
+        stages_done=_stages_done(request),
         title=request.title,
         created_at=request.created_at,
         plan_id="" if plan is None else plan.plan_id,
@@ -132,6 +144,13 @@ def view_of(request: Request, store: StateStore) -> RequestView:
         abandoned_drafts=len(request.abandoned_drafts),
         ending=request.ending,
     )
+
+
+def _stages_done(request: Request) -> tuple[str, ...]:
+    reversible = (*_STAGE_NAMES, Stage.APPROVE)
+    if request.stage not in reversible:
+        return ()
+    return tuple(_STAGE_NAMES.values())[: reversible.index(request.stage)]
 
 
 def _attempts(entry: LedgerEntry | None) -> int:

@@ -52,7 +52,7 @@ def redact_document(request_id: str, stages: Stages, redaction: Redaction) -> No
         TransientError, VendorRefusedError: The vendor gave no redacted copy.
     """
     request = load(request_id, stages.store)
-    if request.stage not in (Stage.REDACT,):
+    if request.stage is not Stage.REDACT:
         return
     if not request.redaction:
         _advance(request, stages)

@@ -53,7 +53,7 @@ def load(request_id: str, store: StateStore) -> Request:
     return request
 
 
-def commit(
+def commit(  # noqa: PLR0913, PLR0917 - what changes, and who says what about it
     request_id: str,
     stages: Stages,
     change: Callable[[Request], Request],

@@ -1,0 +1,1 @@
+"""The main job, unattended, with the people around it played by code."""

@@ -1,0 +1,166 @@
+"""What each function's role may do, as a person reviewed it.
+
+A template that grants more or less than this fails. Widening a role means changing this table in
+the same commit, with the reason in its message.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+Grants = frozenset[str]
+
+
+def may(resource: str, *actions: str, where: str = "") -> Grants:
+    """Return the grants of some actions on one resource."""
+    condition = f" where {where}" if where else ""
+    return frozenset(f"{action} on {resource}{condition}" for action in actions)
+
+
+def read(*tables: str) -> Grants:
+    """Return consistent reads of single rows."""
+    return frozenset().union(*(may(table, "dynamodb:GetItem") for table in tables))
+
+
+def write(*tables: str) -> Grants:
+    """Return reads and conditional writes of single rows."""
+    return read(*tables).union(*(may(table, "dynamodb:PutItem") for table in tables))
+
+
+def keys(operator: str, *patterns: str) -> str:
+    """Return the condition on the first key of a table."""
+    return f"dynamodb:LeadingKeys ForAllValues:{operator} {', '.join(patterns)}"
+
+
+AUDIT: Final = may("AuditTable", "dynamodb:PutItem") | may("AuditOutboxTable", "dynamodb:PutItem")
+APPEND: Final = AUDIT | write("AuditHeadsTable")
+POLICY: Final = may("parameter/${AWS::StackName}/approver-policy", "ssm:GetParameter")
+READ_DOCUMENTS: Final = may("DocumentsBucket/requests/*", "s3:GetObject", "s3:GetObjectVersion")
+STORE_DOCUMENTS: Final = READ_DOCUMENTS | may("DocumentsBucket/requests/*", "s3:PutObject")
+ESIGN: Final = may("ESignSecret", "secretsmanager:GetSecretValue")
+RESUME: Final = may("ResumeExecutionFunction", "lambda:InvokeFunction")
+NOT_WITHDRAWN: Final = read("RequestsTable") | may("RequestsTable", "dynamodb:ConditionCheckItem")
+HASH: Final = may("HashKey", "kms:GenerateMac")
+MAIL: Final = may("identity/MailFrom", "ses:SendEmail") | may(
+    "configuration-set/MailEvents", "ses:SendEmail"
+)
+WAITS_KEY: Final = may(
+    "WaitsKey",
+    "kms:Decrypt",
+    "kms:DescribeKey",
+    "kms:Encrypt",
+    "kms:GenerateDataKey",
+    "kms:ReEncryptFrom",
+    "kms:ReEncryptTo",
+    where="kms:ViaService StringEquals dynamodb.${AWS::Region}.amazonaws.com",
+)
+PARK: Final = WAITS_KEY | may("WaitsTable", "dynamodb:PutItem")
+PIPELINE: Final = "stateMachine:${AWS::StackName}-signing-pipeline"
+EXECUTIONS: Final = "execution:${AWS::StackName}-signing-pipeline:*"
+
+REVIEWED: Final[dict[str, Grants]] = {
+    "submit_request": APPEND
+    | write("RequestsTable")
+    | read("PlansTable")
+    | POLICY
+    | may("DocumentsBucket/uploads/*", "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
+    | may("DocumentsBucket", "s3:ListBucket", where="s3:prefix StringLike uploads/*")
+    | may("DocumentsBucket/requests/*", "s3:PutObject")
+    | may("SigningPipeline", "states:StartExecution")
+    | write("IdempotencyTable")
+    | may("IdempotencyTable", "dynamodb:UpdateItem", "dynamodb:DeleteItem"),
+    "get_request": read("RequestsTable", "PlansTable", "LedgerTable")
+    | may("RequestsTable/index/CallerIndex", "dynamodb:Query")
+    | READ_DOCUMENTS,
+    "withdraw_request": APPEND
+    | write("RequestsTable", "PlansTable", "FenceTable")
+    | read("LedgerTable")
+    | RESUME,
+    "parse_request": APPEND | write("RequestsTable") | POLICY,
+    "extract_fields": APPEND
+    | write("RequestsTable")
+    | STORE_DOCUMENTS
+    | may("ExtractionSecret", "secretsmanager:GetSecretValue"),
+    "assemble_document": APPEND
+    | write("RequestsTable")
+    | STORE_DOCUMENTS
+    | may("PdfServicesSecret", "secretsmanager:GetSecretValue"),
+    "redact_document": APPEND
+    | write("RequestsTable")
+    | STORE_DOCUMENTS
+    | may("RedactionSecret", "secretsmanager:GetSecretValue"),
+    "verify_redaction": APPEND | write("RequestsTable") | STORE_DOCUMENTS | HASH,
+    "create_draft": APPEND | write("RequestsTable") | read("FenceTable") | READ_DOCUMENTS | ESIGN,
+    "request_approval": APPEND
+    | write("RequestsTable", "PlansTable", "ApprovalsTable")
+    | NOT_WITHDRAWN
+    | read("LedgerTable")
+    | PARK
+    | POLICY
+    | HASH
+    | MAIL,
+    # Everything it may write lies on the chain of opens (P6).
+    "show_approval": read("ApprovalsTable", "PlansTable", "RequestsTable")
+    | READ_DOCUMENTS
+    | may(
+        "AuditHeadsTable",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        where=keys("StringLike", "*#opens", "*#opens#*"),
+    )
+    | may("AuditTable", "dynamodb:PutItem", where=keys("StringLike", "*#opens"))
+    | may("AuditOutboxTable", "dynamodb:PutItem", where=keys("StringLike", "*#opens#*")),
+    "record_decision": APPEND
+    | write("ApprovalsTable", "PlansTable")
+    | NOT_WITHDRAWN
+    | may("LedgerTable", "dynamodb:GetItem", where=keys("StringEquals", "#pause"))
+    | POLICY
+    | READ_DOCUMENTS,
+    "send_envelope": APPEND
+    | write("PlansTable", "LedgerTable", "FenceTable")
+    | may("LedgerTable", "dynamodb:ConditionCheckItem")
+    | NOT_WITHDRAWN
+    | POLICY
+    | READ_DOCUMENTS
+    | ESIGN,
+    "await_settlement": APPEND | read("RequestsTable", "LedgerTable") | write("PlansTable") | PARK,
+    "await_signature": APPEND | read("RequestsTable", "LedgerTable") | write("PlansTable") | PARK,
+    "archive_signed_document": APPEND
+    | write("RequestsTable")
+    | read("PlansTable")
+    | STORE_DOCUMENTS
+    | ESIGN,
+    "close_request": APPEND | write("RequestsTable", "PlansTable", "FenceTable") | MAIL,
+    "resume_execution": APPEND
+    | read("PlansTable", "LedgerTable", "WaitsTable")
+    | may("PlansTable", "dynamodb:UpdateItem")
+    | may("WaitsTable", "dynamodb:DeleteItem")
+    | WAITS_KEY
+    | may("*", "states:SendTaskSuccess")
+    | may(
+        "PlansTable.StreamArn",
+        "dynamodb:DescribeStream",
+        "dynamodb:GetRecords",
+        "dynamodb:GetShardIterator",
+    )
+    | may("*", "dynamodb:ListStreams")
+    | may("ResumeFailures", "sqs:SendMessage"),
+    "reconcile_sends": APPEND
+    | write("PlansTable", "LedgerTable", "FenceTable", "RequestsTable")
+    | may("PlansTable", "dynamodb:UpdateItem")
+    | may("RequestsTable", "dynamodb:UpdateItem")
+    | may("PlansTable/index/DueIndex", "dynamodb:Query")
+    | may("RequestsTable/index/OpenIndex", "dynamodb:Query")
+    | ESIGN
+    | RESUME
+    | may(PIPELINE, "states:StartExecution")
+    | may(EXECUTIONS, "states:DescribeExecution"),
+    "settle_plan": APPEND | write("PlansTable", "LedgerTable", "FenceTable") | ESIGN | RESUME,
+}
+
+ANY_RESOURCE: Final = {
+    "states:SendTaskSuccess": "a task token names no resource",
+    "dynamodb:ListStreams": "it has no resource-level permission",
+}
+"""Actions that may stand beside `Resource: "*"`, and why."""

@@ -1,0 +1,268 @@
+"""What the template promises beside the roles: evidence is kept, times fit, logs hold no tokens."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from no_undo.entrypoint.request_routes import SUBMISSION_SECONDS
+from tests.infrastructure.template import (
+    Json,
+    function_of_route,
+    functions,
+    named,
+    parameter_default,
+    properties,
+    resources,
+    routes,
+    template,
+)
+from tests.statemachine.definition import states
+
+EVIDENCE = sorted(set(resources("AWS::DynamoDB::Table")) - {"IdempotencyTable"})
+FUNCTIONS = sorted(functions())
+OPENS_DOCUMENTS = {
+    "submit_request",
+    "extract_fields",
+    "assemble_document",
+    "redact_document",
+    "verify_redaction",
+    "archive_signed_document",
+}
+
+
+def test_the_tables_of_the_design_are_there() -> None:
+    assert set(EVIDENCE) == {
+        "RequestsTable",
+        "PlansTable",
+        "LedgerTable",
+        "FenceTable",
+        "ApprovalsTable",
+        "WaitsTable",
+        "AuditTable",
+        "AuditHeadsTable",
+        "AuditOutboxTable",
+    }
+
+
+@pytest.mark.parametrize("name", [*EVIDENCE, "DocumentsBucket", "HashKey"])
+def test_evidence_outlives_the_stack_without_a_fixed_name(name: str) -> None:
+    resource = resources()[name]
+
+    assert resource["DeletionPolicy"] == "Retain"
+    assert resource["UpdateReplacePolicy"] == "Retain"
+    assert not {"TableName", "BucketName"} & set(resource["Properties"])
+
+
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_an_evidence_table_is_recoverable_encrypted_and_forgets_nothing(name: str) -> None:
+    table = properties(name)
+
+    recovery = table["PointInTimeRecoverySpecification"]
+    assert recovery == {"PointInTimeRecoveryEnabled": True}
+    assert table["SSESpecification"]["SSEEnabled"] is True
+    assert "TimeToLiveSpecification" not in table
+
+
+def test_task_tokens_are_encrypted_under_a_key_of_their_own() -> None:
+    encryption = properties("WaitsTable")["SSESpecification"]
+
+    assert encryption["SSEType"] == "KMS"
+    assert named(encryption["KMSMasterKeyId"]) == "WaitsKey"
+    assert not [
+        name
+        for name in resources("AWS::DynamoDB::Table")
+        if name != "WaitsTable" and "WaitsKey" in str(properties(name))
+    ]
+
+
+def test_a_stream_tells_keys_and_nothing_else() -> None:
+    for name in resources("AWS::DynamoDB::Table"):
+        stream = properties(name).get("StreamSpecification", {"StreamViewType": "KEYS_ONLY"})
+        assert stream == {"StreamViewType": "KEYS_ONLY"}
+
+
+@pytest.mark.parametrize("name", sorted(resources("AWS::S3::Bucket")))
+def test_a_bucket_is_private_encrypted_and_versioned(name: str) -> None:
+    bucket = properties(name)
+
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+
+
+def test_only_uploads_that_no_request_took_are_forgotten() -> None:
+    rules = properties("DocumentsBucket")["LifecycleConfiguration"]["Rules"]
+
+    assert [rule["Prefix"] for rule in rules] == ["uploads/"]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_has_a_timeout_of_its_own(function: str) -> None:
+    assert "Timeout" in functions()[function]
+    assert "Timeout" not in template()["Globals"]["Function"]
+
+
+def test_the_sender_runs_as_long_as_the_lease_was_computed_from() -> None:
+    assert functions()["send_envelope"]["Timeout"] == {"Ref": "SendTimeoutSeconds"}
+    variables = template()["Globals"]["Function"]["Environment"]["Variables"]
+    assert variables["SEND_TIMEOUT_SECONDS"] == {"Ref": "SendTimeoutSeconds"}
+
+
+def test_the_state_outlasts_every_timeout_that_the_sender_can_be_given() -> None:
+    limits = template()["Parameters"]["SendTimeoutSeconds"]
+
+    assert limits["Default"] <= limits["MaxValue"]
+    assert limits["MaxValue"] < states()["Send Envelope"]["TimeoutSeconds"]
+
+
+def test_every_state_outlasts_its_function() -> None:
+    substitutions = properties("SigningPipeline")["DefinitionSubstitutions"]
+    for name, state in states().items():
+        resource = str(state.get("Resource", ""))
+        if not resource.startswith("${"):
+            continue
+        function = named(substitutions[resource.strip("${}")]).removesuffix("Function")
+        timeout = properties(f"{function}Function")["Timeout"]
+        if isinstance(timeout, dict):
+            timeout = parameter_default(timeout["Ref"])
+        assert state["TimeoutSeconds"] > timeout, name
+
+
+def test_a_submission_is_under_way_no_longer_than_its_function_runs() -> None:
+    assert functions()["submit_request"]["Timeout"] == SUBMISSION_SECONDS
+
+
+@pytest.mark.parametrize("function", ["send_envelope", "reconcile_sends"])
+def test_lambda_itself_never_repeats_a_function_that_talks_about_sends(function: str) -> None:
+    assert functions()[function]["EventInvokeConfig"] == {"MaximumRetryAttempts": 0}
+
+
+def test_the_sender_has_no_trigger_of_its_own() -> None:
+    assert "Events" not in functions()["send_envelope"]
+    assert "send_envelope" not in {function_of_route(route) for route in routes().values()}
+
+
+def test_the_stream_reports_single_failures_and_keeps_what_failed() -> None:
+    stream = functions()["resume_execution"]["Events"]["PlanChanged"]["Properties"]
+
+    assert stream["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert named(stream["DestinationConfig"]["OnFailure"]["Destination"]) == "ResumeFailures"
+
+
+def test_document_libraries_go_only_to_functions_that_open_documents() -> None:
+    found = {one for one in FUNCTIONS if {"Ref": "DocumentsLayer"} in _own_layers(one)}
+
+    assert found == OPENS_DOCUMENTS
+
+
+def test_routes_behind_a_link_trust_the_link_and_every_other_route_is_authorised() -> None:
+    for key, route in routes().items():
+        _method, path = key.split(" ")
+        if path.startswith("/approvals/{token}"):
+            assert route["AuthorizationType"] == "NONE", key
+        else:
+            assert route["AuthorizationType"] == {"Fn::If": ["UseJwt", "JWT", "AWS_IAM"]}, key
+            assert route["AuthorizerId"]["Fn::If"][:2] == ["UseJwt", {"Ref": "JwtAuthorizer"}], key
+
+
+def test_a_callers_token_is_not_enough_for_the_operators_routes() -> None:
+    for key, route in routes().items():
+        scopes = route.get("AuthorizationScopes")
+        if "/operations/" in key:
+            assert scopes is not None, key
+            assert scopes["Fn::If"][:2] == ["UseJwt", [{"Ref": "JwtOperatorScope"}]], key
+        else:
+            assert scopes is None, key
+
+
+def test_no_route_catches_what_nobody_wrote_down() -> None:
+    assert "$default" not in routes()
+    assert not [key for key in routes() if key.startswith("ANY ") or "+}" in key]
+
+
+def test_only_looking_is_offered_to_the_function_that_shows_cards() -> None:
+    methods = {
+        key.split(" ")[0]
+        for key, route in routes().items()
+        if function_of_route(route) == "show_approval"
+    }
+
+    assert methods == {"GET", "HEAD", "OPTIONS"}
+
+
+def test_the_gateway_may_call_every_function_that_has_a_route() -> None:
+    allowed = {
+        named(one["Properties"]["FunctionName"])
+        for one in resources("AWS::Lambda::Permission").values()
+    }
+    called = {
+        named(one["Properties"]["IntegrationUri"])
+        for one in resources("AWS::ApiGatewayV2::Integration").values()
+    }
+
+    assert allowed == called
+
+
+def test_access_logs_name_the_route_and_never_the_path() -> None:
+    [stage] = resources("AWS::ApiGatewayV2::Stage").values()
+    logged = set(
+        re.findall(r"\$context\.(\w+)", stage["Properties"]["AccessLogSettings"]["Format"])
+    )
+
+    assert "routeKey" in logged
+    assert logged <= {"requestId", "requestTime", "routeKey", "status", "responseLatency"}
+
+
+def test_the_state_machine_logs_no_data() -> None:
+    logging = properties("SigningPipeline")["Logging"]
+
+    assert logging["IncludeExecutionData"] is False
+    assert logging["Level"] == "ALL"
+    assert properties("SigningPipeline")["Type"] == "STANDARD"
+
+
+def test_no_default_of_a_parameter_makes_the_deployment_less_careful() -> None:
+    assert parameter_default("RetryAfterRelease") == "operator"
+    assert parameter_default("ApproverPolicy") == '{"tenants": {}}'
+    assert parameter_default("SettleSeconds") >= 1800
+    for name in ("ESignBaseUrl", "PdfServicesBaseUrl", "ExtractionBaseUrl", "RedactionBaseUrl"):
+        assert parameter_default(name).startswith("https://")
+
+
+def test_no_secret_stands_in_the_template() -> None:
+    for name in resources("AWS::SecretsManager::Secret"):
+        assert not {"SecretString", "GenerateSecretString"} & set(properties(name))
+    assert "resolve:secretsmanager" not in str(template())
+
+
+def test_nothing_is_named_so_that_two_stacks_would_collide() -> None:
+    for name, resource in resources().items():
+        given = {key: value for key, value in _properties_of(resource).items() if key == "Name"}
+        assert all(_says_the_stack(value) for value in given.values()), name
+
+
+def test_partition_region_and_account_are_never_typed_in() -> None:
+    text = str({name: one for name, one in template()["Resources"].items()})
+
+    assert "arn:aws:" not in text
+    assert not re.search(r"\b\d{12}\b", text)
+    assert not re.search(r"\b(us|eu|ap)-[a-z]+-\d\b", text)
+
+
+def _own_layers(function: str) -> list[Json]:
+    layers: list[Json] = functions()[function].get("Layers", [])
+    return layers
+
+
+def _properties_of(resource: Json) -> Json:
+    found: Json = resource.get("Properties", {})
+    return found
+
+
+def _says_the_stack(value: Any) -> bool:  # noqa: ANN401 - an intrinsic or text
+    # Names inside one API belong to that API.
+    return value == "jwt" or "${AWS::StackName}" in str(value)
