@@ -15,7 +15,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from no_undo.domain.canonical_json import Json, canonical_bytes
 from no_undo.domain.errors import TamperedError
@@ -112,13 +111,13 @@ def _follow(head: ChainHead, record: AuditRecord) -> ChainHead:
     where = f"record {head.seq + 1} of chain {head.chain_id}"
     try:
         line = record.line.encode("utf-8")
-        body: Any = json.loads(line)
+        body: Json = json.loads(line)
         canonical = canonical_bytes(body)
     except (ValueError, RecursionError) as error:
         raise TamperedError(f"{where}: the line is not canonical JSON") from error
     if hashlib.sha256(line).hexdigest() != record.hash:
         raise TamperedError(f"{where}: the line does not have the stored hash")
-    if canonical != line or not isinstance(body, dict):
+    if canonical != line or not isinstance(body, Mapping):
         raise TamperedError(f"{where}: the line is not a record in canonical form")
     expected: dict[str, Json] = {"chain": head.chain_id, "seq": head.seq + 1, "prev": head.hash}
     for key, value in expected.items():

@@ -70,6 +70,6 @@ def _page(page: Card | Result, pages: Pages, form: FormState | None = None) -> H
 
 
 def error_page(pages: Pages, status: int) -> HttpAnswer:
-    """Tell an approver that something went wrong on our side, and how to learn what was recorded."""
+    """Tell an approver that something went wrong, and how to learn what was recorded."""
     rendered = pages.result_page(page_error())
     return page_answer(status, rendered.html, rendered.style_source)

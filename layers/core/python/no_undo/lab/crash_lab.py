@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
+from multiprocessing import get_context
 from typing import Any, Final
 
 from no_undo.domain.plan import Plan
 from no_undo.lab.fake_esign import Behaviour, SecondSend
-from no_undo.lab.interleavings import explore_all
+from no_undo.lab.interleavings import PREEMPTIONS, SAMPLES, Exploration, explore, scenarios
 from no_undo.lab.invariants import in_doubt, second_effects, violations
 from no_undo.lab.life import NeverQuietError, live
 from no_undo.lab.pipeline import JsonMap, ProcessDiedError, load_definition
@@ -30,7 +32,19 @@ from no_undo.lab.world import SETTINGS, World
 from no_undo.use_cases.settle_plan import Outcome, Statement, settle_plan
 
 TRAIL: Final = 12
-"""How many port calls before the death a violation shows."""
+"""How many port calls up to the death a violation shows."""
+DRIVEN: Final = frozenset(
+    {
+        "create_draft",
+        "request_approval",
+        "send_envelope",
+        "await_settlement",
+        "await_signature",
+        "archive_signed_document",
+        "close_request",
+    }
+)
+"""Functions that an execution calls; only these can die together with one."""
 _BY_HAND: Final = Statement("lab operator", "the system of record cannot say", "looked at the mail")
 
 
@@ -41,11 +55,11 @@ class When(StrEnum):
     AFTER = "after"
 
 
-class Dies(StrEnum):
-    """What goes with the process."""
+class Takes(StrEnum):
+    """What dies with the process."""
 
-    ALONE = "function"
-    WITH_EXECUTION = "function and execution"
+    NOTHING = "nothing"
+    EXECUTION = "its execution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +78,7 @@ class Setting:
 
     @property
     def permits_second_effect(self) -> bool:
-        """True for the one setting in which both vendor facts are false and nobody is asked."""
+        """True where both vendor facts are false and nobody is asked."""
         return (
             self.behaviour is Behaviour.LANDS_BEYOND
             and self.second_send is SecondSend.MAILS_AGAIN
@@ -77,18 +91,18 @@ class Death:
     """Where the process dies.
 
     Attributes:
-        number: Which port call of the life, 0-based.
+        number: At which port call of the life, 0-based.
         function: Which function makes it.
         call: Which call it is.
         when: Before or after it.
-        dies: What goes with the process.
+        takes: What dies with it.
     """
 
     number: int
     function: str
     call: str
     when: When
-    dies: Dies
+    takes: Takes
 
     @property
     def point(self) -> str:
@@ -97,19 +111,274 @@ class Death:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome_:
-    """How one life with one death ended.
+class Life:
+    """How one life ended.
 
     Attributes:
-        setting: The column.
-        death: The death, or None for the undisturbed life.
-        effects: How often the recipients got mail.
-        wrong: What does not hold.
-        trail: The last port calls before the death, for reproduction.
+        reached: Whether the death happened (always, in a deterministic world).
+        second: What was wrong with the number of effects.
+        wrong: Everything else that did not hold.
+        trail: The last port calls up to the death.
+    """
+
+    reached: bool
+    second: tuple[str, ...]
+    wrong: tuple[str, ...]
+    trail: tuple[str, ...]
+
+
+@dataclass
+class Column:
+    """What came of one setting.
+
+    Attributes:
+        setting: The setting.
+        lives: How many lives by `function: call`.
+        points: Points reached.
+        permitted: How many lives showed the permitted second effect, by `function: call`.
+        bad: How many lives broke a promise, by `function: call`.
+        found: The violations, ready for output.
     """
 
     setting: Setting
-    death: Death | None
-    effects: int
-    wrong: tuple[str, ...]
-    trail: tuple[str, ...]
+    lives: Counter[str] = field(default_factory=Counter[str])
+    points: set[str] = field(default_factory=set[str])
+    permitted: Counter[str] = field(default_factory=Counter[str])
+    bad: Counter[str] = field(default_factory=Counter[str])
+    found: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+class Recorder:
+    """A watcher that lists every call with the function that makes it.
+
+    Attributes:
+        calls: Function and call, in order.
+        world: Set once the world exists.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str]] = []
+        self.world: World | None = None
+
+    def around(self, call: str, do: Callable[[], object]) -> object:
+        """Note the call and make it."""
+        self.calls.append(("" if self.world is None else self.world.function, call))
+        return do()
+
+
+class Killer(Recorder):
+    """A watcher that kills the process at one call.
+
+    Attributes:
+        reached: Whether it did.
+    """
+
+    def __init__(self, death: Death) -> None:
+        super().__init__()
+        self.reached = False
+        self._death = death
+
+    def around(self, call: str, do: Callable[[], object]) -> object:
+        """Make the call, unless the process dies before it."""
+        fatal = len(self.calls) == self._death.number
+        if fatal and self._death.when is When.BEFORE:
+            self._die(call)
+        result = super().around(call, do)
+        if fatal:
+            self._die(call)
+        return result
+
+    def _die(self, call: str) -> None:
+        if self._death.when is When.BEFORE:
+            self.calls.append(("" if self.world is None else self.world.function, call))
+        self.reached = True
+        raise ProcessDiedError
+
+
+@dataclass(frozen=True, slots=True)
+class CrashReport:
+    """What the lab found.
+
+    Attributes:
+        columns: One per setting.
+        explorations: One per scenario of interleavings.
+        seed: Of tokens and samples.
+        seconds: How long it took.
+    """
+
+    columns: tuple[Column, ...]
+    explorations: tuple[Exploration, ...]
+    seed: int
+    seconds: float
+
+    @property
+    def violations(self) -> list[dict[str, Any]]:
+        """Everything that broke a promise, with what reproduces it."""
+        crashes = [one for column in self.columns for one in column.found]
+        schedules = [wrong for one in self.explorations for wrong in one.wrong]
+        return [*crashes, *schedules]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer of `no-undo crash-test`."""
+        return {
+            "violations": self.violations,
+            "cells": sum(column.lives.total() for column in self.columns),
+            "points": len(set[str]().union(*(column.points for column in self.columns))),
+            "behaviours": len({column.setting.behaviour for column in self.columns}),
+            "schedules": sum(one.schedules for one in self.explorations),
+            "permitted_second_effects": sum(one.permitted.total() for one in self.columns),
+            "seed": self.seed,
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def settings() -> tuple[Setting, ...]:
+    """Return every column: each behaviour against three vendors and policies.
+
+    A vendor that refuses a second send, with retries asked of a person, is left out: it is the
+    mildest of the four, and each of its two halves is in another column.
+    """
+    return tuple(
+        Setting(behaviour, second_send, automatic)
+        for behaviour in Behaviour
+        for second_send, automatic in (
+            (SecondSend.REFUSES, True),
+            (SecondSend.MAILS_AGAIN, True),
+            (SecondSend.MAILS_AGAIN, False),
+        )
+    )
+
+
+def run(  # noqa: PLR0913 - each has a default
+    points: str = "all",
+    seed: int = 0,
+    *,
+    preemptions: int = PREEMPTIONS,
+    samples: int = SAMPLES,
+    workers: int = 2,
+    columns: tuple[Setting, ...] | None = None,
+) -> CrashReport:
+    """Run the crash matrix and the interleavings.
+
+    Args:
+        points: `all`, or text that a point's name has to contain, such as `send_envelope` or
+            `store.commit plan.begun`; with other text than `all` no interleavings run.
+        seed: Of all tokens and samples; the same seed gives the same report.
+        preemptions: Bound for the interleavings of two actors.
+        samples: How many schedules of three actors.
+        workers: How many processes; 1 stays in this one.
+        columns: Which columns, or None for all.
+    """
+    began = time.monotonic()
+    chosen = settings() if columns is None else columns
+    matrix = partial(run_column, points=points, seed=seed)
+    orders = partial(_explore_by_name, seed=seed, preemptions=preemptions, samples=samples)
+    names = [one.name for one in scenarios()] if points == "all" else []
+    if workers == 1:
+        cells, found = list(map(matrix, chosen)), list(map(orders, names))
+    else:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            later = pool.map(orders, names)
+            cells, found = list(pool.map(matrix, chosen)), list(later)
+    return CrashReport(tuple(cells), tuple(found), seed, time.monotonic() - began)
+
+
+def _explore_by_name(name: str, *, seed: int, preemptions: int, samples: int) -> Exploration:
+    scenario = next(one for one in scenarios() if one.name == name)
+    return explore(scenario, seed=seed, preemptions=preemptions, samples=samples)
+
+
+def run_column(setting: Setting, *, points: str = "all", seed: int = 0) -> Column:
+    """Run one column: the undisturbed life, and one life for each death."""
+    definition = load_definition()
+    column = Column(setting)
+    recorder = Recorder()
+    _note(column, None, live_once(setting, recorder, seed, definition), seed)
+    for death in deaths(recorder.calls):
+        if points in ("all", "") or points in death.point:
+            life = live_once(setting, Killer(death), seed, definition, death)
+            _note(column, death, life, seed)
+    return column
+
+
+def deaths(calls: list[tuple[str, str]]) -> Iterator[Death]:
+    """Return every death of a life: at each call, on both sides, and with its execution.
+
+    With its execution it dies only after the call: before the next one is the same moment.
+    """
+    for number, (function, call) in enumerate(calls):
+        for when in When:
+            yield Death(number, function, call, when, Takes.NOTHING)
+        if function in DRIVEN:
+            yield Death(number, function, call, When.AFTER, Takes.EXECUTION)
+
+
+def live_once(
+    setting: Setting,
+    watcher: Recorder,
+    seed: int,
+    definition: JsonMap,
+    death: Death | None = None,
+) -> Life:
+    """Let one request live from its draft to its end, and judge the world at rest."""
+    world = World(
+        behaviour=setting.behaviour,
+        second_send=setting.second_send,
+        settings=replace(SETTINGS, retry_after_release=setting.automatic),
+        watcher=watcher,
+        definition=definition,
+        seed=seed,
+    )
+    watcher.world = world
+    world.pipeline.death_stops = death is not None and death.takes is Takes.EXECUTION
+    world.submit()
+    wrong: tuple[str, ...] = ()
+    try:
+        live(world)
+        _settle_by_hand(world)
+        live(world)
+    except NeverQuietError as error:
+        wrong = (str(error),)
+    world.esign.land(everything=True)
+    reached = not isinstance(watcher, Killer) or watcher.reached
+    until = len(watcher.calls) if death is None else death.number + 1
+    trail = tuple(f"{function}: {call}" for function, call in watcher.calls[:until][-TRAIL:])
+    wrong = (*wrong, *violations(world), *(() if reached else ("the point was not reached",)))
+    return Life(reached, tuple(second_effects(world)), wrong, trail)
+
+
+def _settle_by_hand(world: World) -> None:
+    """Do what an operator does with a plan that stays in doubt: find out, and say so."""
+    for plan in world.store.rows(Plan):
+        if in_doubt(world, plan):
+            happened = any(one.envelope_id == plan.target for one in world.esign.effects)
+            outcome = Outcome.DONE if happened else Outcome.NOT_DONE
+            settle_plan(plan.plan_id, outcome, _BY_HAND, world.gate, world.resumer)
+
+
+def _note(column: Column, death: Death | None, life: Life, seed: int) -> None:
+    row = "no death" if death is None else f"{death.function}: {death.call}"
+    column.lives[row] += 1
+    if death is not None and life.reached:
+        column.points.add(death.point)
+    permitted = bool(life.second) and column.setting.permits_second_effect
+    column.permitted[row] += 1 if permitted else 0
+    wrong = life.wrong if permitted else (*life.second, *life.wrong)
+    column.bad[row] += 1 if wrong else 0
+    column.found.extend(_violation(column.setting, death, what, life, seed) for what in wrong)
+
+
+def _violation(
+    setting: Setting, death: Death | None, what: str, life: Life, seed: int
+) -> dict[str, Any]:
+    return {
+        "what": what,
+        "behaviour": setting.behaviour.value,
+        "second_send": setting.second_send.value,
+        "retry_after_release": "automatic" if setting.automatic else "operator",
+        "point": "no death" if death is None else death.point,
+        "call_number": -1 if death is None else death.number,
+        "death_takes": "" if death is None else death.takes.value,
+        "seed": seed,
+        "steps": list(life.trail),
+    }

@@ -200,14 +200,14 @@ class World:
         self.function = ""
         self.stream_delivers = True
         self.settings = settings
-        self._watcher = watcher or NobodyWatches()
+        self.watcher = watcher or NobodyWatches()
         self.pipeline = Pipeline(
             definition or load_definition(), self._handlers(), self.store, self.clock
         )
         self._wire(SeededTokens(seed))
 
     def _wire(self, tokens: SeededTokens) -> None:
-        watch = self._watcher
+        watch = self.watcher
         store = watched(self.store, "store", watch)
         documents = watched(self.documents, "documents", watch)
         esign = watched(self.esign, "esign", watch)
