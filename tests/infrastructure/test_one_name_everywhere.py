@@ -43,7 +43,7 @@ def test_a_function_is_made_of_the_folder_of_its_name(function: str) -> None:
 
 
 def test_every_function_has_a_use_case_of_its_name() -> None:
-    assert FOLDERS - USE_CASES == set()
+    assert set() == FOLDERS - USE_CASES
 
 
 def test_every_function_has_a_sample_event_of_its_name() -> None:

@@ -16,8 +16,9 @@ def logged() -> Iterator[io.StringIO]:
     lines = io.StringIO()
     handler = logging.StreamHandler(lines)
     handler.setFormatter(logger.registered_formatter)
-    logger.addHandler(handler)
+    python_logger = logging.getLogger(logger.name)
+    python_logger.addHandler(handler)
     try:
         yield lines
     finally:
-        logger.removeHandler(handler)
+        python_logger.removeHandler(handler)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import RedactionTarget, TargetType
 from no_undo.domain.request import Assembly
 from no_undo.entrypoint.http_requests import Caller
 from no_undo.entrypoint.inputs import StatementBody, SubmitBody, read_body
-from tests.unit.entrypoint.door import a_door, stored_requests
 from no_undo.use_cases.submit_request import submit_request
+from tests.unit.entrypoint.door import a_door, stored_requests
 
 CAROL = Caller("arn:aws:iam::123456789012:user/carol", "acme")
 ALICE = {"name": "Alice Example", "email": "alice@example.com"}
-INVOICE: dict[str, Any] = {"number": "2026-17"}
+FIXTURE = Path(__file__).parents[3] / "fixtures" / "documents" / "freight_invoice.json"
+INVOICE: dict[str, Any] = json.loads(FIXTURE.read_text(encoding="utf-8"))
 VALUE = "9f3b1c77e2"
 """Stands in every wrong value, and may stand in no refusal."""
 
@@ -84,22 +86,20 @@ def test_a_refusal_names_the_field_and_not_the_value(changes: dict[str, Any], fi
     st.dictionaries(
         st.sampled_from(["prompt", "document", "recipients", "quorum", "redact", "repeat_of"]),
         st.recursive(
-            st.text(st.characters(categories=("Lu",)), min_size=12)
-            | st.integers()
-            | st.none()
-            | st.floats(allow_nan=False),
+            st.text("QXZJVK", min_size=12) | st.integers() | st.none() | st.floats(allow_nan=False),
             lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("name"), inner),
             max_leaves=6,
         ),
     )
 )
 def test_no_text_of_a_body_that_does_not_fit_stands_in_its_refusal(changes: dict[str, Any]) -> None:
-    body = {**a_body(), **changes}
-
+    said = ""
     try:
-        read_body(SubmitBody, body)
+        read_body(SubmitBody, {**a_body(), **changes})
     except InvalidRequestError as refused:
-        assert not [text for text in _texts(changes) if text in str(refused)]
+        said = str(refused)
+
+    assert not [text for text in _texts(changes) if text in said]
 
 
 def test_a_prompt_may_have_ten_thousand_characters() -> None:
@@ -176,7 +176,7 @@ def test_what_a_rule_refuses_at_the_door_names_its_field_and_leaves_nothing_behi
         submit_request(submission, door)
 
     assert refused.value.field == field
-    assert stored_requests(door) == []
+    assert stored_requests(door) == ()
 
 
 def test_a_statement_needs_a_reason() -> None:

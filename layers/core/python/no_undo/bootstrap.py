@@ -29,6 +29,7 @@ from no_undo.adapters.foxit_esign import FoxitESignGateway
 from no_undo.adapters.jinja_pages import JinjaPages
 from no_undo.adapters.kms_hasher import KmsHasher
 from no_undo.adapters.lambda_resumer import LambdaResumer
+from no_undo.adapters.lambda_sweeper import LambdaSweeper
 from no_undo.adapters.s3_documents import S3DocumentStore
 from no_undo.adapters.secretsmanager_secrets import SecretsManagerSecrets
 from no_undo.adapters.ses_mailer import SesMailer
@@ -150,6 +151,11 @@ class Dependencies:
         return LambdaResumer(client, self.settings.text("RESUME_FUNCTION_NAME"))
 
     @cached_property
+    def sweeper(self) -> LambdaSweeper:
+        """Asks `reconcile_sends` for a sweep."""
+        return LambdaSweeper(self._client("lambda"), self.settings.text("SWEEP_FUNCTION_NAME"))
+
+    @cached_property
     def mailer(self) -> SesMailer:
         """Outgoing mail."""
         return SesMailer(
@@ -179,6 +185,11 @@ class Dependencies:
             secret["client_secret"],
             timeout_seconds=self.settings.seconds("VENDOR_TIMEOUT_SECONDS").total_seconds(),
         )
+
+    @cached_property
+    def webhook_secret(self) -> str:
+        """The secret of the vendor's webhook channel; empty refuses every webhook."""
+        return self._secret("WEBHOOK_SECRET_ARN").get("secret", "")
 
     @property
     def inspector(self) -> DocumentInspector:

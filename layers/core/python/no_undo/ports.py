@@ -508,6 +508,14 @@ class Resumer(Protocol):
         ...
 
 
+class Sweeper(Protocol):
+    """Asks for a sweep outside its schedule."""
+
+    def sweep(self) -> None:
+        """Ask for one sweep soon; may be lost, the schedule comes anyway."""
+        ...
+
+
 class PolicySource(Protocol):
     """The tenants' approver policies, written only at deployment."""
 

@@ -2,8 +2,9 @@
 
 For each behaviour one request lives its whole life once undisturbed, which lists its port calls.
 Then it lives again for each of them, and the process that makes the call dies right before or right
-after it: alone, or together with its execution. Time goes on, sweeps run, people come back; once
-the world is at rest, every invariant is checked.
+after it: alone, or together with its execution. Transactions of the store fail in two more ways:
+refused by throttling, and written with their answer lost. Time goes on, sweeps run, people come
+back; once the world is at rest, every invariant is checked.
 
 One second effect is permitted, because both vendor facts that the guarantee rests on are false
 there: a request that lands far beyond the settle time, at a vendor that mails again, where attempts
@@ -16,12 +17,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from multiprocessing import get_context
 from typing import Any, Final
 
+from no_undo.domain.errors import InDoubtError, NoUndoError, TransientError
 from no_undo.domain.plan import Plan
 from no_undo.lab.fake_esign import Behaviour, SecondSend
 from no_undo.lab.interleavings import PREEMPTIONS, SAMPLES, Exploration, explore, scenarios
@@ -45,14 +48,17 @@ DRIVEN: Final = frozenset(
     }
 )
 """Functions that an execution calls; only these can die together with one."""
+_TRANSACTION: Final = "store.commit"
 _BY_HAND: Final = Statement("lab operator", "the system of record cannot say", "looked at the mail")
 
 
 class When(StrEnum):
-    """On which side of its port call the process dies."""
+    """What goes wrong at a port call."""
 
-    BEFORE = "before"
-    AFTER = "after"
+    BEFORE = "dies before"
+    AFTER = "dies after"
+    THROTTLED = "throttled"
+    ANSWER_LOST = "answer lost"
 
 
 class Takes(StrEnum):
@@ -94,7 +100,7 @@ class Death:
         number: At which port call of the life, 0-based.
         function: Which function makes it.
         call: Which call it is.
-        when: Before or after it.
+        when: What goes wrong there.
         takes: What dies with it.
     """
 
@@ -106,7 +112,7 @@ class Death:
 
     @property
     def point(self) -> str:
-        """Name of the point: function, call and side."""
+        """Name of the point: function, call and what goes wrong."""
         return f"{self.function}: {self.call} ({self.when})"
 
 
@@ -162,12 +168,16 @@ class Recorder:
 
     def around(self, call: str, do: Callable[[], object]) -> object:
         """Note the call and make it."""
-        self.calls.append(("" if self.world is None else self.world.function, call))
+        self.note(call)
         return do()
+
+    def note(self, call: str) -> None:
+        """List a call."""
+        self.calls.append(("" if self.world is None else self.world.function, call))
 
 
 class Killer(Recorder):
-    """A watcher that kills the process at one call.
+    """A watcher that kills the process at one call, or lets the call fail.
 
     Attributes:
         reached: Whether it did.
@@ -179,20 +189,23 @@ class Killer(Recorder):
         self._death = death
 
     def around(self, call: str, do: Callable[[], object]) -> object:
-        """Make the call, unless the process dies before it."""
-        fatal = len(self.calls) == self._death.number
-        if fatal and self._death.when is When.BEFORE:
-            self._die(call)
-        result = super().around(call, do)
-        if fatal:
-            self._die(call)
-        return result
-
-    def _die(self, call: str) -> None:
-        if self._death.when is When.BEFORE:
-            self.calls.append(("" if self.world is None else self.world.function, call))
+        """Make the call; at the one it waits for, let go wrong what is to go wrong."""
+        if len(self.calls) != self._death.number:
+            return super().around(call, do)
+        self.note(call)
         self.reached = True
-        raise ProcessDiedError
+        match self._death.when:
+            case When.BEFORE:
+                raise ProcessDiedError
+            case When.THROTTLED:
+                raise TransientError("throttled")
+            case When.AFTER:
+                with suppress(Exception):  # whether it came back with an answer or with an error
+                    do()
+                raise ProcessDiedError
+            case When.ANSWER_LOST:
+                do()
+                raise InDoubtError("the answer was lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +320,7 @@ def deaths(calls: list[tuple[str, str]]) -> Iterator[Death]:
     With its execution it dies only after the call: before the next one is the same moment.
     """
     for number, (function, call) in enumerate(calls):
-        for when in When:
+        for when in When if call.startswith(_TRANSACTION) else (When.BEFORE, When.AFTER):
             yield Death(number, function, call, when, Takes.NOTHING)
         if function in DRIVEN:
             yield Death(number, function, call, When.AFTER, Takes.EXECUTION)
@@ -353,7 +366,15 @@ def _settle_by_hand(world: World) -> None:
         if in_doubt(world, plan):
             happened = any(one.envelope_id == plan.target for one in world.esign.effects)
             outcome = Outcome.DONE if happened else Outcome.NOT_DONE
-            settle_plan(plan.plan_id, outcome, _BY_HAND, world.gate, world.resumer)
+            _operate(world, plan.plan_id, outcome)
+
+
+def _operate(world: World, plan_id: str, outcome: Outcome) -> None:
+    """Settle one plan; when that breaks, look again and, if it is still in doubt, once more."""
+    for _ in range(2):
+        with suppress(ProcessDiedError, NoUndoError), world.invocation("settle_plan"):
+            settle_plan(plan_id, outcome, _BY_HAND, world.gate, world.resumer)
+            return
 
 
 def _note(column: Column, death: Death | None, life: Life, seed: int) -> None:
@@ -382,3 +403,61 @@ def _violation(
         "seed": seed,
         "steps": list(life.trail),
     }
+
+
+def matrix_text(report: CrashReport) -> str:
+    """Return the matrix for a terminal: points down, behaviours across.
+
+    A cell has one sign for each vendor and policy of its behaviour, in the order of `settings`:
+    a dot where every promise held, `2` for the permitted second effect, `X` for a broken promise,
+    a blank where this life does not come by.
+    """
+    behaviours = list(dict.fromkeys(one.setting.behaviour for one in report.columns))
+    rows = list(dict.fromkeys(row for one in report.columns for row in one.lives))
+    width = max(map(len, rows), default=0)
+    lines = [f"{_letter(at)}  {one.value}" for at, one in enumerate(behaviours)]
+    lines += [
+        "",
+        " " * width + "  " + " ".join(f"{_letter(at):3}" for at in range(len(behaviours))),
+    ]
+    for row in rows:
+        cells = [_signs(report, behaviour, row) for behaviour in behaviours]
+        lines.append(f"{row:{width}}  " + " ".join(f"{cell:3}" for cell in cells).rstrip())
+    return "\n".join([*lines, "", *_summary(report)])
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place)
+
+
+def _signs(report: CrashReport, behaviour: Behaviour, row: str) -> str:
+    return "".join(
+        _sign(column, row) for column in report.columns if column.setting.behaviour is behaviour
+    )
+
+
+def _sign(column: Column, row: str) -> str:
+    if not column.lives[row]:
+        return " "
+    if column.bad[row]:
+        return "X"
+    return "2" if column.permitted[row] else "."
+
+
+def _summary(report: CrashReport) -> list[str]:
+    totals = report.to_json()
+    lines = [
+        "Each cell: a vendor that refuses a second send, one that mails again, and one that mails",
+        "again while only an operator may retry.",
+        f"{totals['cells']} lives, {totals['points']} points, {totals['behaviours']} behaviours,",
+        f"{totals['schedules']} schedules of {len(report.explorations)} meetings,",
+        f"{totals['seconds']} seconds, seed {totals['seed']}.",
+        f"{len(totals['violations'])} violations.",
+    ]
+    if totals["permitted_second_effects"]:
+        lines.append(
+            f"{totals['permitted_second_effects']} lives show the one permitted second effect: a "
+            "request that lands far beyond the settle time, a vendor that mails again, and retries "
+            "that nobody is asked about. With RetryAfterRelease=operator there is none."
+        )
+    return lines

@@ -34,6 +34,8 @@ LANDS_BEYOND: Final = timedelta(minutes=100)
 """When a very late request lands: far beyond a settle time of 30 minutes."""
 STATUS_LAG: Final = timedelta(minutes=10)
 """For how long a lagging status still shows a draft."""
+UNKNOWN_FOR: Final = timedelta(hours=6)
+"""For how long an unknown status text is shown: longer than anybody waits before asking."""
 PAGE_TIME: Final = timedelta(minutes=5)
 """For how long every read answers with an HTML page."""
 
@@ -214,7 +216,7 @@ class FakeESign:
             return envelope
         if self.behaviour is Behaviour.LAGS and now < envelope.sent_at + STATUS_LAG:
             return self._held[envelope_id].envelope
-        if self.behaviour is Behaviour.UNKNOWN_STATUS:
+        if self.behaviour is Behaviour.UNKNOWN_STATUS and now < envelope.sent_at + UNKNOWN_FOR:
             return replace(envelope, status=EnvelopeStatus.UNKNOWN, sent_at=None)
         return envelope
 

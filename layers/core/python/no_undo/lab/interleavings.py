@@ -7,13 +7,11 @@ After each schedule the world lives on until it is at rest, and every invariant 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 from typing import Final
 
-from no_undo.domain.ledger import LedgerEntry
-from no_undo.domain.plan import Plan
 from no_undo.lab.fake_esign import LANDS_WITHIN, Behaviour
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.invariants import second_effects, violations
@@ -170,9 +168,9 @@ def send(request_id: str = "r1") -> Act:
     return lambda world: world.send(f"{request_id}#1")
 
 
-def sweep(world: World) -> object:
+def sweep(world: World) -> None:
     """Invoke the sweep."""
-    return world.sweep()
+    world.sweep()
 
 
 def approve(approver: str) -> Act:
@@ -185,24 +183,24 @@ def reject(approver: str) -> Act:
     return lambda world: world.decide(world.tokens_mailed_to(approver)[-1], "reject", "No.")
 
 
-def withdraw(world: World) -> object:
+def withdraw(world: World) -> None:
     """Take the request back."""
-    return world.withdraw("r1")
+    world.withdraw("r1")
 
 
-def resume(world: World) -> object:
+def resume(world: World) -> None:
     """Answer what can be answered."""
-    return world.resume("r1#1")
+    world.resume("r1#1")
 
 
-def park(world: World) -> object:
+def park(world: World) -> None:
     """Begin to wait for a settlement."""
-    return world.await_settlement("r1", "lab-settlement")
+    world.await_settlement("r1", "lab-settlement")
 
 
-def draft(world: World) -> object:
+def draft(world: World) -> None:
     """Create the draft."""
-    return world.create_draft("r1")
+    world.create_draft("r1")
 
 
 def ask(token: str) -> Act:
@@ -210,9 +208,9 @@ def ask(token: str) -> Act:
     return lambda world: world.request_approval("r1", token)
 
 
-def close(world: World) -> object:
+def close(world: World) -> None:
     """End the request as failed."""
-    return world.close("r1", Closing("failed", "Send Envelope"))
+    world.close("r1", Closing("failed", "Send Envelope"))
 
 
 def settle(outcome: Outcome) -> Act:
@@ -220,37 +218,35 @@ def settle(outcome: Outcome) -> Act:
     return lambda world: settle_plan("r1#1", outcome, _OPERATOR, world.gate, world.resumer)
 
 
-def retry(world: World) -> object:
+def retry(world: World) -> None:
     """Allow one more attempt."""
-    return retry_plan("r1#1", _OPERATOR, world.gate, world.resumer)
+    retry_plan("r1#1", _OPERATOR, world.gate, world.resumer)
 
 
-def pause_and_go_on(world: World) -> object:
+def pause_and_go_on(world: World) -> None:
     """Pause all begins, and end the pause."""
     pause_begins(_OPERATOR, world.gate)
     unpause_begins(_OPERATOR, world.gate)
-    return None
 
 
-def time_and_sweeps(world: World) -> object:
+def time_and_sweeps(world: World) -> None:
     """Let the lease and the settle time pass, with a sweep after each."""
     time = watched(Time(world.clock), "time", world.watcher)
     for by in (world.settings.lease, world.settings.settle_time):
         time.passes(by)
         world.sweep()
-    return None
 
 
-def taking_over(world: World) -> object:
+def taking_over(world: World) -> None:
     """What happens to a frozen sender: its attempt is released and another one is made."""
     time_and_sweeps(world)
-    return world.send("r1#1")
+    world.send("r1#1")
 
 
-def expiry(world: World) -> object:
+def expiry(world: World) -> None:
     """Let the deadline pass, and sweep."""
     watched(Time(world.clock), "time", world.watcher).passes(timedelta(hours=4))
-    return world.sweep()
+    world.sweep()
 
 
 PAIRS: Final = (
@@ -276,9 +272,17 @@ PAIRS: Final = (
     Scenario("one effect, two requests", {"r1": send("r1"), "r2": send("r2")}, three_of_a_kind),
     Scenario("two approvers", {"dave": approve(_DAVE), "erin": approve(_ERIN)}, proposed),
     Scenario("yes and no", {"dave": approve(_DAVE), "erin": reject(_ERIN)}, proposed),
-    Scenario("one approver, two clicks", {"a": approve(_ERIN), "b": approve(_ERIN)}, nearly_approved),
-    Scenario("last approval and withdrawal", {"erin": approve(_ERIN), "caller": withdraw}, nearly_approved),
-    Scenario("last approval and expiry", {"erin": approve(_ERIN), "sweep": expiry}, nearly_approved),
+    Scenario(
+        "one approver, two clicks", {"a": approve(_ERIN), "b": approve(_ERIN)}, nearly_approved
+    ),
+    Scenario(
+        "last approval and withdrawal",
+        {"erin": approve(_ERIN), "caller": withdraw},
+        nearly_approved,
+    ),
+    Scenario(
+        "last approval and expiry", {"erin": approve(_ERIN), "sweep": expiry}, nearly_approved
+    ),
     Scenario("asking twice", {"a": ask("lab-a"), "b": ask("lab-b")}, drafted),
     Scenario("asking and withdrawal", {"asking": ask("lab-a"), "caller": withdraw}, drafted),
     Scenario("drafting twice", {"a": draft, "b": draft}, submitted),
@@ -305,7 +309,9 @@ PAIRS: Final = (
         released,
         Behaviour.REFUSED,
     ),
-    Scenario("retry and sender", {"operator": retry, "sender": send()}, released, Behaviour.REFUSED),
+    Scenario(
+        "retry and sender", {"operator": retry, "sender": send()}, released, Behaviour.REFUSED
+    ),
 )
 """Two actors, exhaustively within the bound."""
 
@@ -412,9 +418,7 @@ def run_once(
     scheduler = Scheduler()
     world = World(behaviour=scenario.behaviour, watcher=scheduler, definition=definition)
     scenario.prepare(world)
-    scheduler.run(
-        {name: _acting(act, world) for name, act in scenario.actors.items()}, choose
-    )
+    scheduler.run({name: _acting(act, world) for name, act in scenario.actors.items()}, choose)
     live(world)
     world.esign.land(everything=True)
     schedule = " ".join(step.chosen for step in scheduler.steps)
