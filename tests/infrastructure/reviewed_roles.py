@@ -156,6 +156,10 @@ REVIEWED: Final[dict[str, Grants]] = {
     | RESUME
     | may(PIPELINE, "states:StartExecution")
     | may(EXECUTIONS, "states:DescribeExecution"),
+    "receive_webhook": read("PlansTable")
+    | may("PlansTable", "dynamodb:UpdateItem")
+    | may("WebhookSecret", "secretsmanager:GetSecretValue")
+    | may("ReconcileSendsFunction", "lambda:InvokeFunction"),
     "settle_plan": APPEND | write("PlansTable", "LedgerTable", "FenceTable") | ESIGN | RESUME,
 }
 

@@ -167,7 +167,9 @@ def test_no_function_that_a_caller_reaches_can_write_approval_links() -> None:
 
 
 def test_nobody_but_the_state_machine_invokes_a_stage() -> None:
-    assert holders(r"^lambda:InvokeFunction on (?!ResumeExecutionFunction$)") == set()
+    resume_or_sweep = r"^lambda:InvokeFunction on (?!(ResumeExecution|ReconcileSends)Function$)"
+
+    assert holders(resume_or_sweep) == set()
 
 
 def test_showing_a_card_writes_only_the_chain_of_opens() -> None:

@@ -172,7 +172,7 @@ def test_the_waits_park_a_token_for_as_long_as_any_deadline_can_be() -> None:
 
 @pytest.mark.parametrize("name", WAITS)
 def test_a_wait_that_times_out_asks_which_stage_comes_next(name: str) -> None:
-    """AWS reports a missed heartbeat as States.Timeout and documents another name: both are caught."""
+    """AWS reports one name for a missed heartbeat and documents another: both are caught."""
     first = tasks()[name]["Catch"][0]
 
     assert set(first["ErrorEquals"]) == {"States.Timeout", "States.HeartbeatTimeout"}

@@ -1,4 +1,4 @@
-"""The way a request takes when nothing goes wrong, and when reversible stages have to be repeated."""
+"""The way a request takes when nothing goes wrong, and when stages have to be repeated."""
 
 from __future__ import annotations
 

@@ -1,0 +1,181 @@
+"""The same machine with the product's own AWS adapters on an account in memory.
+
+The executions alone stay with the small driver, so that time is ours; what the adapters of the
+state machine and of the resumer would call is noted where they are asked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from random import Random
+from typing import Any, Final
+
+import boto3
+import pytest
+
+from no_undo.adapters.aws_config import state_client_config
+from no_undo.adapters.dynamodb_rows import TableNames
+from no_undo.adapters.dynamodb_state_store import DynamoDbStateStore
+from no_undo.adapters.dynamodb_transactions import Backoff
+from no_undo.domain.audit_chain import Provenance
+from no_undo.domain.plan import plan_id_of
+from no_undo.lab.pipeline import Pipeline
+from no_undo.ports import StateStore
+from no_undo.use_cases.redact_document import Redaction
+from no_undo.use_cases.verify_redaction import Verification
+from tests.statemachine.account import client, create_resources
+from tests.statemachine.definition import Json
+from tests.statemachine.deployment import environment
+from tests.statemachine.machine import Machine
+from tests.statemachine.permissions import Call, calls_of
+
+_RUNNING: Final[ContextVar[str]] = ContextVar("running", default="")
+"""Which function runs now; calls made outside of one are the test's own."""
+
+
+class CallLog:
+    """Notes what every function asks AWS for.
+
+    Attributes:
+        calls: By function.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing noted, on a session of its own."""
+        self.calls: defaultdict[str, set[Call]] = defaultdict(set)
+        boto3.setup_default_session()
+        session: Any = boto3.DEFAULT_SESSION
+        session.events.register("provide-client-params.*.*", self._note)
+
+    def note(self, call: Call) -> None:
+        """Note a call of the function that runs now."""
+        if _RUNNING.get():
+            self.calls[_RUNNING.get()].add(call)
+
+    def _note(self, params: Json, model: Any, **_more: object) -> None:  # noqa: ANN401 - SDK type
+        for call in calls_of(_service(model), model.name, params):
+            self.note(call)
+
+
+class NotedExecutions:
+    """Implements `ports.Executions` by the driver, noting what Step Functions would be asked."""
+
+    def __init__(self, pipeline: Pipeline, log: CallLog) -> None:
+        """Take the driver."""
+        self._pipeline = pipeline
+        self._log = log
+
+    def start(self, name: str, request_id: str) -> None:
+        """Start an execution."""
+        self._log.note(Call("states:StartExecution", "SigningPipeline"))
+        self._pipeline.start(name, request_id)
+
+    def is_running(self, name: str) -> bool:
+        """Look at an execution."""
+        self._log.note(
+            Call("states:DescribeExecution", f"execution:${{AWS::StackName}}-signing-pipeline:{name}")
+        )
+        return self._pipeline.is_running(name)
+
+    def answer(self, task_token: str, outcome: str) -> bool:
+        """Answer a token."""
+        self._log.note(Call("states:SendTaskSuccess", "*"))
+        return self._pipeline.answer(task_token, outcome)
+
+
+class NotedResumer:
+    """Implements `ports.Resumer`, noting which function would be invoked."""
+
+    def __init__(self, log: CallLog) -> None:
+        """Take the log."""
+        self._log = log
+
+    def resume(self, plan_id: str) -> None:  # noqa: ARG002 - every change is delivered anyway
+        """Ask for a plan."""
+        self._log.note(Call("lambda:InvokeFunction", "ResumeExecutionFunction"))
+
+
+class AwsMachine(Machine):
+    """The machine on AWS adapters.
+
+    Attributes:
+        log: What every function asked AWS for.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        """Make the resources, then put the handlers on them."""
+        self.log = CallLog()
+        self._hash_key_id = create_resources()
+        self._requests: list[str] = []
+        super().__init__(patch)
+
+    def submit(self, **changes: object) -> str:
+        """Submit, and remember the request for the stream."""
+        request_id = super().submit(**changes)
+        self._requests.append(request_id)
+        return request_id
+
+    def invoke(self, function: str, event: Json) -> Json:
+        """Invoke a function under its own name; afterwards the stream tells of every plan."""
+        with _running(function):
+            answer = super().invoke(function, event)
+        if function != "resume_execution":
+            self.stream.extend(plan_id_of(one, 1) for one in self._requests)
+        return answer
+
+    def tokens_of(self, approver: str) -> list[str]:
+        """Return the tokens of mailed links, from the account's outbox."""
+        backend: Any = _ses_backend()
+        return [
+            line.rpartition("/")[2].strip()
+            for message in backend.sent_messages
+            if approver in message.destinations["ToAddresses"]
+            for line in str(message.body).split()
+            if "/approvals/" in line
+        ]
+
+    def _store(self) -> StateStore:
+        tables = TableNames(
+            requests="RequestsTable",
+            plans="PlansTable",
+            ledger="LedgerTable",
+            fences="FenceTable",
+            approvals="ApprovalsTable",
+            audit="AuditTable",
+            audit_heads="AuditHeadsTable",
+            audit_outbox="AuditOutboxTable",
+        )
+        return DynamoDbStateStore(
+            boto3.client("dynamodb", config=state_client_config("test")),  # pyright: ignore[reportUnknownMemberType] # stubs of other services are missing
+            tables,
+            Provenance("test", "0" * 16),
+            tokens=self.tokens,
+            backoff=Backoff(self.clock, Random(0).random),  # noqa: S311 - repeatable on purpose
+        )
+
+    def _environment(self, folder: str) -> dict[str, str]:
+        return {**environment(folder), "HASH_KEY_ID": self._hash_key_id}
+
+    def _outside(self) -> dict[str, object]:
+        executions = NotedExecutions(self.pipeline, self.log)
+        noted = {"executions": executions, "answers": executions, "resumer": NotedResumer(self.log)}
+        return {**super()._outside(), **noted}
+
+    def _services(self) -> dict[str, object]:
+        return {}  # the product's own adapters
+
+
+@contextmanager
+def _running(function: str) -> Iterator[None]:
+    token = _RUNNING.set(function)
+    try:
+        yield
+    finally:
+        _RUNNING.reset(token)
+
+
+def _service(model: Any) -> str:  # noqa: ANN401 - SDK type
+    return str(model.service_model.service_name)
