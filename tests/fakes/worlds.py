@@ -130,6 +130,11 @@ class At:
         """Arrange something after the n-th such call from now on; it may raise."""
         self._after[call, self.seen.count(call) + nth] = do
 
+    def forget(self) -> None:
+        """Drop what was arranged and has not happened."""
+        self._before.clear()
+        self._after.clear()
+
     def around(self, call: str, do: Callable[[], object]) -> object:
         self.seen.append(call)
         key = (call, self.seen.count(call))

@@ -160,7 +160,11 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("PlansTable", "dynamodb:UpdateItem")
     | may("WebhookSecret", "secretsmanager:GetSecretValue")
     | may("ReconcileSendsFunction", "lambda:InvokeFunction"),
-    "settle_plan": APPEND | write("PlansTable", "LedgerTable", "FenceTable") | ESIGN | RESUME,
+    "settle_plan": may("PlansTable/index/DueIndex", "dynamodb:Query")
+    | APPEND
+    | write("PlansTable", "LedgerTable", "FenceTable")
+    | ESIGN
+    | RESUME,
 }
 
 ANY_RESOURCE: Final = {

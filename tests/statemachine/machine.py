@@ -11,6 +11,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any, Final, cast
 from urllib.parse import urlencode
@@ -33,7 +34,14 @@ from no_undo.lab.memory_waits import MemoryWaits
 from no_undo.lab.pipeline import Execution, Pipeline
 from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.lab.stand_ins import AcceptingValidator, FixedHasher, FixedPolicies, PlainPages
-from no_undo.ports import Change, DocumentInspector, PiiDetector, Save, StateStore
+from no_undo.ports import (
+    Change,
+    DocumentInspector,
+    KeyedHasher,
+    PiiDetector,
+    Save,
+    StateStore,
+)
 from no_undo.settings import Settings
 from no_undo.use_cases.archive_signed_document import Archiving
 from no_undo.use_cases.assemble_document import Assembly
@@ -81,6 +89,11 @@ class MemoryDependencies(Dependencies):
         return NoDetector()
 
 
+def paper_verification(hasher: KeyedHasher) -> Verification:
+    """Return what proves redactions of paper."""
+    return Verification(PaperVerifier(), NoDetector(), PaperInspector(), hasher)
+
+
 class StreamingStore(MemoryStateStore):
     """The store, telling the table's stream which plans changed."""
 
@@ -110,6 +123,21 @@ class StreamResumer:
         self._stream.append(plan_id)
 
 
+def a_submission(**changes: object) -> Json:
+    """Return the body of a submission: an invoice for Alice and Bob, to be approved by two."""
+    invoice = ROOT / "fixtures/documents/freight_invoice.json"
+    return {
+        "prompt": "Send this freight invoice to Alice and Bob for signature, no redaction.",
+        "document": {"invoice": json.loads(invoice.read_text(encoding="utf-8"))},
+        "recipients": [
+            {"name": "Alice Example", "email": "alice@example.com"},
+            {"name": "Bob Example", "email": "bob@example.com"},
+        ],
+        "quorum": 2,
+        **changes,
+    }
+
+
 class Machine:
     """One deployment, in memory.
 
@@ -129,6 +157,7 @@ class Machine:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         """Put the handlers on stand-ins for as long as the patch lasts."""
         self.clock = FixedClock()
+        self.tokens = SeededTokens()
         self.stream: deque[str] = deque()
         self.store: StateStore = self._store()
         self.esign = FakeESign(self.clock)
@@ -136,7 +165,8 @@ class Machine:
         self.validator = AcceptingValidator()
         self.policies = FixedPolicies({ACCOUNT: POLICY})
         self.mailer = MemoryMailer()
-        self.tokens = SeededTokens()
+        self.waits = MemoryWaits()
+        self.documents = MemoryDocumentStore()
         self.failing: dict[str, list[Exception]] = {}
         self._handlers = {one: _handler(one) for one in functions()}
         self.pipeline = Pipeline(
@@ -148,10 +178,11 @@ class Machine:
         # Powertools reads the process's own environment.
         namespace = environment("reconcile_sends")["POWERTOOLS_METRICS_NAMESPACE"]
         patch.setenv("POWERTOOLS_METRICS_NAMESPACE", namespace)
-        ports = {**self._outside(), **self._services()}
+        outside = self._outside()
         for folder in functions():
             deps = MemoryDependencies(Settings(self._environment(folder)))
-            vars(deps).update(ports)
+            vars(deps).update(outside)
+            vars(deps).update(self._services(deps))
             patch.setattr(f"functions.{folder}.app.dependencies", lambda deps=deps: deps)
 
     def _environment(self, folder: str) -> dict[str, str]:
@@ -177,44 +208,45 @@ class Machine:
             "archiving": Archiving(self.esign, self.validator),
         }
 
-    def _services(self) -> dict[str, object]:
+    def _services(self, deps: Dependencies) -> dict[str, object]:  # noqa: ARG002 - for AWS
         """Return what AWS provides."""
-        hasher = FixedHasher()
         return {
             "store": self.store,
-            "waits": MemoryWaits(),
-            "documents": MemoryDocumentStore(),
+            "waits": self.waits,
+            "documents": self.documents,
             "policies": self.policies,
-            "hasher": hasher,
+            "hasher": FixedHasher(),
             "mailer": self.mailer,
-            "verification": Verification(PaperVerifier(), NoDetector(), PaperInspector(), hasher),
+            "verification": paper_verification(FixedHasher()),
         }
 
     # What people and services outside do
 
     def submit(self, **changes: object) -> str:
         """Submit an invoice for Alice and Bob; return the request's id."""
-        invoice = json.loads((ROOT / "fixtures/documents/freight_invoice.json").read_text())
-        body = {
-            "prompt": "Send this freight invoice to Alice and Bob for signature, no redaction.",
-            "document": {"invoice": invoice},
-            "recipients": [
-                {"name": "Alice Example", "email": "alice@example.com"},
-                {"name": "Bob Example", "email": "bob@example.com"},
-            ],
-            "quorum": 2,
-            **changes,
-        }
-        answer = self.call("submit_request", "POST /requests", body=body)
+        answer = self.call("submit_request", "POST /requests", body=a_submission(**changes))
         return str(answer["request_id"])
 
     def call(self, function: str, route: str, *, body: Json | None = None, **path: str) -> Json:
         """Call a route as Carol; return the JSON of a good answer."""
-        event = self._http(function, route, path)
-        event["body"] = json.dumps(body or {})
-        answer = self.invoke(function, event)
-        assert answer["statusCode"] < 300, answer["body"]
+        answer = self.ask(function, route, body=body, **path)
+        assert answer["statusCode"] < HTTPStatus.MULTIPLE_CHOICES, answer["body"]
         return cast("Json", json.loads(answer["body"]))
+
+    def ask(
+        self,
+        function: str,
+        route: str,
+        *,
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
+        **path: str,
+    ) -> Json:
+        """Call a route as Carol; return the answer as the gateway gets it."""
+        event = self._http(function, route, path)
+        event["headers"].update(headers or {})
+        event["body"] = json.dumps(body or {})
+        return self.invoke(function, event)
 
     def withdraw(self, request_id: str) -> None:
         """Take a request back."""

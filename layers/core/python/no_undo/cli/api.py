@@ -6,14 +6,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
-
-import boto3
-import httpx
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
+from typing import TYPE_CHECKING, Any, cast
 
 from no_undo.domain.errors import NoUndoError
+
+if TYPE_CHECKING:
+    import boto3
+    import httpx
 
 SERVICE = "execute-api"
 TIMEOUT_SECONDS = 60.0
@@ -59,6 +58,8 @@ class ApiClient:
             raise ApiError(
                 "set NO_UNDO_API_URL to the deployment's ApiUrl", status=0, field="NO_UNDO_API_URL"
             )
+        import boto3  # noqa: PLC0415 - half a second that the offline commands need not wait
+
         return cls(base_url.rstrip("/"), boto3.Session())
 
     def get(self, path: str) -> dict[str, Any]:
@@ -76,8 +77,19 @@ class ApiClient:
         answer = self._send("GET", path, None, {})
         return answer.headers["location"]
 
+    def download(self, path: str) -> bytes:
+        """Return what a GET redirects to."""
+        import httpx  # noqa: PLC0415 - only where something is called
+
+        answer = httpx.get(self.location(path), timeout=TIMEOUT_SECONDS)
+        if answer.is_error:
+            raise ApiError("the document could not be fetched", status=answer.status_code, field="")
+        return answer.content
+
     def upload(self, document: bytes) -> str:
         """Upload a PDF and return its upload id."""
+        import httpx  # noqa: PLC0415 - only where something is called
+
         offer = self.post("/uploads", {})
         with httpx.Client(timeout=TIMEOUT_SECONDS) as http:
             put = http.put(
@@ -95,6 +107,10 @@ class ApiClient:
     def _send(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> httpx.Response:
+        import httpx  # noqa: PLC0415 - only where something is called
+        from botocore.auth import SigV4Auth  # noqa: PLC0415
+        from botocore.awsrequest import AWSRequest  # noqa: PLC0415
+
         url = self.base_url + path
         sent = {"content-type": "application/json", **headers}
         request = AWSRequest(method=method, url=url, data=body, headers=sent)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.entrypoint.http_requests import HttpRequest
 from no_undo.entrypoint.http_responses import HttpAnswer, json_answer
 from no_undo.entrypoint.inputs import StatementBody, read_body
 from no_undo.entrypoint.request_routes import TENANT_CLAIM
+from no_undo.use_cases.list_in_doubt import DoubtView, list_in_doubt
 from no_undo.use_cases.settle_plan import (
     Outcome,
     Statement,
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
 
 
 def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
-    """Answer `POST /operations/...`: one decision, with its reason, in the audit."""
+    """Answer `/operations/...`: what is in doubt, or one decision with its reason."""
     caller = request.caller(tenant_claim=TENANT_CLAIM)
+    if request.route_key == "GET /operations/in-doubt":
+        plans = [_as_json(one) for one in list_in_doubt(deps.store, deps.clock)]
+        return json_answer(200, {"plans": plans})
     body = read_body(StatementBody, request.json_body())
     statement = Statement(caller.identity, body.reason, body.evidence)
     plan_id = request.path_parameters.get("id", "")
@@ -45,3 +50,11 @@ def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
         case _:
             unpause_begins(statement, deps.gate)
     return json_answer(200, {"done": request.route_key})
+
+
+def _as_json(view: DoubtView) -> dict[str, Any]:
+    times = {
+        "began_at": view.began_at.isoformat(),
+        "lease_expires_at": view.lease_expires_at.isoformat(),
+    }
+    return {**dataclasses.asdict(view), **times}

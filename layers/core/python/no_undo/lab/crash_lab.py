@@ -13,6 +13,7 @@ may follow each other by themselves (design 8.8). It is counted apart and shown 
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -290,10 +291,15 @@ def run(  # noqa: PLR0913 - each has a default
     if workers == 1:
         cells, found = list(map(matrix, chosen)), list(map(orders, names))
     else:
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_be_quiet) as pool:
             later = pool.map(orders, names)
             cells, found = list(pool.map(matrix, chosen)), list(later)
     return CrashReport(tuple(cells), tuple(found), seed, time.monotonic() - began)
+
+
+def _be_quiet() -> None:
+    """Keep the warnings of thousands of deaths off the terminal; what matters is in the report."""
+    logging.disable(logging.CRITICAL)
 
 
 def _explore_by_name(name: str, *, seed: int, preemptions: int, samples: int) -> Exploration:

@@ -31,7 +31,7 @@ from no_undo.use_cases.settle_plan import (
 )
 
 PREEMPTIONS: Final = 2
-SAMPLES: Final = 300
+SAMPLES: Final = 200
 _OPERATOR: Final = Statement("lab operator", "an exercise", "looked at the mail")
 _DAVE, _ERIN = APPROVERS
 

@@ -6,6 +6,7 @@ due to the next; a sweep runs at each.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -88,10 +89,8 @@ def live(world: World, people: People | None = None, horizon: timedelta = HORIZO
 
 def sweep_once(world: World) -> None:
     """Run one sweep; one that dies is simply over."""
-    try:
+    with suppress(ProcessDiedError, NoUndoError):
         world.sweep()
-    except (ProcessDiedError, NoUndoError):
-        return
 
 
 def next_moment(world: World) -> datetime | None:
@@ -109,14 +108,14 @@ def next_moment(world: World) -> datetime | None:
 
 def deliver_stream(world: World) -> bool:
     """Deliver every change of plans once; a delivery that fails is lost, the sweep asks again."""
-    stream, delivered = world.store.stream, bool(world.store.stream)
-    while stream:
-        plan_id = stream.popleft()
-        try:
-            if world.stream_delivers:
-                world.resume(plan_id)
-        except (ProcessDiedError, NoUndoError):
-            continue
+    stream = world.store.stream
+    if not world.stream_delivers:
+        stream.clear()
+    delivered = bool(stream or world.asked)
+    while stream or world.asked:
+        plan_id = (stream or world.asked).popleft()
+        with suppress(ProcessDiedError, NoUndoError):
+            world.resume(plan_id)
     return delivered
 
 

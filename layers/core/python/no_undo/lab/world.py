@@ -147,15 +147,15 @@ class RecordingAction(ESignSend):
         return super().execute(plan, attempt)
 
 
-class StreamResumer:
-    """Implements `ports.Resumer`: what it is asked for arrives like a change of the plan."""
+class AskingResumer:
+    """Implements `ports.Resumer`: what it is asked for is done a little later."""
 
-    def __init__(self, stream: deque[str]) -> None:
-        self._stream = stream
+    def __init__(self, asked: deque[str]) -> None:
+        self._asked = asked
 
     def resume(self, plan_id: str) -> None:
         """Ask for one plan to be looked at soon."""
-        self._stream.append(plan_id)
+        self._asked.append(plan_id)
 
 
 class World:
@@ -166,6 +166,7 @@ class World:
         store: State and audit; its methods here are not watched.
         esign: The vendor; not watched.
         function: Which function runs now, for naming port calls.
+        asked: Plan ids that `resume_execution` was asked to look at, oldest first.
         stream_delivers: False: the stream is broken and only the sweep resumes.
     """
 
@@ -198,6 +199,7 @@ class World:
         self.validator = AcceptingValidator()
         self.policies = FixedPolicies({TENANT: POLICY})
         self.function = ""
+        self.asked: deque[str] = deque()
         self.stream_delivers = True
         self.settings = settings
         self.watcher = watcher or NobodyWatches()
@@ -222,7 +224,7 @@ class World:
         self.drafting = Drafting(esign, KIND)
         self.telling = Telling(PlainPages(), mailer)
         self.archiving = Archiving(esign, self.validator)
-        self.resumer = watched(StreamResumer(self.store.stream), "resumer", watch)
+        self.resumer = watched(AskingResumer(self.asked), "resumer", watch)
 
     # What happens
 

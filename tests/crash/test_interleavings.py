@@ -1,0 +1,44 @@
+"""Two and three actors over the same stores, in every order or in a sample of orders."""
+
+from __future__ import annotations
+
+import pytest
+
+from no_undo.lab.interleavings import PAIRS, Scenario, explore, scenarios
+from tests.fakes.worlds import DEFINITION
+
+
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: one.name)
+def test_every_promise_holds_in_every_schedule(scenario: Scenario) -> None:
+    found = explore(scenario, preemptions=1, samples=40, definition=DEFINITION)
+
+    assert found.wrong == []
+    assert found.schedules >= (8 if found.exhaustive else 40)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: one.name)
+def test_every_promise_holds_in_many_more_schedules(scenario: Scenario) -> None:
+    found = explore(scenario, preemptions=3, samples=2_000, definition=DEFINITION)
+
+    assert found.wrong == []
+
+
+def test_the_same_seed_explores_the_same_schedules() -> None:
+    trio = scenarios()[-1]
+
+    first = explore(trio, seed=7, samples=5, definition=DEFINITION)
+    second = explore(trio, seed=7, samples=5, definition=DEFINITION)
+
+    assert first == second
+    assert not first.exhaustive
+
+
+def test_a_higher_bound_explores_more() -> None:
+    pair = PAIRS[0]
+
+    one = explore(pair, preemptions=0, definition=DEFINITION)
+    two = explore(pair, preemptions=1, definition=DEFINITION)
+
+    assert one.exhaustive
+    assert one.schedules < two.schedules

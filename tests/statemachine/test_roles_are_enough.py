@@ -1,0 +1,166 @@
+"""Every call that a function makes is allowed by its own role, and every grant is needed.
+
+The handlers run on the product's own AWS adapters; each call they make is held against the
+statements of their role. A missing grant would show as a refusal in production, an unneeded one as
+a path that nobody walks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Final
+
+import pytest
+from moto import mock_aws
+
+from no_undo.domain.link_opens import MAX_RECORDED_OPENS
+from no_undo.domain.request import RequestState
+from no_undo.lab.fake_esign import Behaviour
+from tests.infrastructure.template import functions
+from tests.statemachine.account import client
+from tests.statemachine.aws_machine import AwsMachine
+from tests.statemachine.definition import Json
+from tests.statemachine.deployment import ACCOUNT, REGION
+from tests.statemachine.machine import APPROVERS, a_submission
+from tests.statemachine.permissions import Call, allowed, unused
+
+UNSEEN: Final[Mapping[str, str]] = {
+    "kms:Decrypt on WaitsKey": "DynamoDB uses the key on the function's behalf",
+    "kms:DescribeKey on WaitsKey": "DynamoDB uses the key on the function's behalf",
+    "kms:Encrypt on WaitsKey": "DynamoDB uses the key on the function's behalf",
+    "kms:GenerateDataKey on WaitsKey": "DynamoDB uses the key on the function's behalf",
+    "kms:ReEncryptFrom on WaitsKey": "DynamoDB uses the key on the function's behalf",
+    "kms:ReEncryptTo on WaitsKey": "DynamoDB uses the key on the function's behalf",
+    "dynamodb:DescribeStream on PlansTable.StreamArn": "Lambda reads the stream with the role",
+    "dynamodb:GetRecords on PlansTable.StreamArn": "Lambda reads the stream with the role",
+    "dynamodb:GetShardIterator on PlansTable.StreamArn": "Lambda reads the stream with the role",
+    "dynamodb:ListStreams on *": "Lambda reads the stream with the role",
+    "sqs:SendMessage on ResumeFailures": "Lambda keeps failed batches with the role",
+    "s3:ListBucket on DocumentsBucket": "S3 looks at it when an upload is missing",
+    "secretsmanager:GetSecretValue on ESignSecret": "the vendor is a stand-in here",
+    "secretsmanager:GetSecretValue on PdfServicesSecret": "the vendor is a stand-in here",
+    "secretsmanager:GetSecretValue on ExtractionSecret": "the vendor is a stand-in here",
+    "secretsmanager:GetSecretValue on RedactionSecret": "the vendor is a stand-in here",
+    "s3:GetObject on DocumentsBucket/requests/*": "every read names its version; S3 asks for both",
+}
+"""Grants that no call in this process shows, and who needs them."""
+
+
+def signed(machine: AwsMachine) -> str:
+    """Take a request through to its end; look at everything on the way."""
+    body = a_submission()
+    headers = {"idempotency-key": "order-4711"}
+    first, again = (
+        machine.ask("submit_request", "POST /requests", body=body, headers=headers)
+        for _ in range(2)
+    )
+    assert first["body"] == again["body"]
+    request_id = machine.submit()
+    machine.run()
+    look_at_the_card(machine)
+    machine.approve()
+    machine.run()
+    machine.wait(timedelta(minutes=20))
+    assert machine.request(request_id).state is RequestState.COMPLETED
+    machine.call("get_request", "GET /requests")
+    machine.call("get_request", "GET /requests/{id}", id=request_id)
+    answer = machine.ask("get_request", "GET /requests/{id}/document", id=request_id)
+    assert answer["statusCode"] == 303
+    return request_id
+
+
+def look_at_the_card(machine: AwsMachine) -> None:
+    """Open a link more often than is recorded, and what lies behind it."""
+    token = machine.tokens_of(APPROVERS[0])[-1]
+    for _ in range(MAX_RECORDED_OPENS + 2):
+        machine.ask("show_approval", "GET /approvals/{token}", token=token)
+    page = machine.ask(
+        "show_approval", "GET /approvals/{token}/pages/{page}", token=token, page="1"
+    )
+    document = machine.ask("show_approval", "GET /approvals/{token}/document", token=token)
+    assert [page["statusCode"], document["statusCode"]] == [200, 303]
+
+
+def uploaded(machine: AwsMachine, **changes: object) -> str:
+    """Submit a document that was uploaded."""
+    upload = machine.call("submit_request", "POST /uploads")
+    key = f"uploads/{ACCOUNT}/{upload['upload_id']}"
+    body = b"%PDF-1.7 4711 " + upload["upload_id"].encode()  # another effect each time
+    client("s3").put_object(Bucket="documentsbucket", Key=key, Body=body)
+    document = {"upload_id": upload["upload_id"]}
+    return machine.submit(document=document, extraction="none", **changes)
+
+
+def redacted_and_withdrawn(machine: AwsMachine) -> None:
+    """Redact an upload, then take the request back while people decide."""
+    request_id = uploaded(
+        machine,
+        prompt="Redact 4711, then send this to Alice and Bob for signature.",
+        redact_values=["4711"],
+    )
+    machine.run()
+    machine.withdraw(request_id)
+    machine.run()
+    assert machine.request(request_id).state is RequestState.WITHDRAWN
+
+
+def settled_by_an_operator(machine: AwsMachine) -> None:
+    """Lose a send, find that nothing happened, then repeat it knowingly and void it."""
+    machine.esign.behaviour = Behaviour.ALWAYS_LOST
+    request_id = uploaded(machine)
+    machine.run()
+    machine.approve()
+    machine.run()
+    machine.clock.advance(timedelta(minutes=5))
+    plan_id = machine.plan(request_id).plan_id
+    machine.settle(plan_id, "not-done")
+    machine.run()
+    machine.esign.behaviour = Behaviour.NORMAL
+    statement: Json = {"reason": "Maintenance."}
+    machine.call("settle_plan", "POST /operations/pause", body=statement)
+    machine.call("settle_plan", "POST /operations/unpause", body=statement)
+    repeated = uploaded(machine, repeat_of=plan_id)
+    machine.run()
+    machine.approve()
+    machine.run()
+    sent = machine.plan(repeated).plan_id
+    machine.call("settle_plan", "POST /operations/plans/{id}/void", body=statement, id=sent)
+
+
+def expired_and_restarted(machine: AwsMachine) -> None:
+    """Lose an execution, restart it, and let the deadline pass."""
+    request_id = uploaded(machine)
+    machine.run()
+    machine.pipeline.stop(request_id)
+    machine.wait(timedelta(hours=80), sweeps=8)
+    assert machine.request(request_id).state is RequestState.EXPIRED
+
+
+@pytest.fixture(scope="module")
+def calls() -> Iterator[dict[str, set[Call]]]:
+    """What every function asked AWS for while requests went their ways."""
+    with mock_aws(), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_DEFAULT_REGION", REGION)
+        machine = AwsMachine(patch)
+        signed(machine)
+        redacted_and_withdrawn(machine)
+        settled_by_an_operator(machine)
+        expired_and_restarted(machine)
+        yield machine.log.calls
+
+
+def test_every_function_was_seen(calls: dict[str, set[Call]]) -> None:
+    assert set(calls) == set(functions())
+
+
+@pytest.mark.parametrize("function", sorted(functions()))
+def test_every_call_of_a_function_is_allowed_by_its_role(
+    calls: dict[str, set[Call]], function: str
+) -> None:
+    assert {one for one in calls[function] if not allowed(function, one)} == set()
+
+
+@pytest.mark.parametrize("function", sorted(functions()))
+def test_every_grant_of_a_role_is_needed(calls: dict[str, set[Call]], function: str) -> None:
+    assert unused(function, calls[function]) - set(UNSEEN) == set()
