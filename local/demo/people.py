@@ -141,7 +141,8 @@ class Vendor:
 def sweep(running: RunningStack) -> None:
     """Run the sweep now: its schedule is once a minute, which is long for a demo."""
     running.aws.client("lambda").invoke(
-        FunctionName=running.outputs["ReconcileSendsFunctionName"], InvocationType="Event"
+        FunctionName=running.outputs["ReconcileSendsFunctionName"],
+        InvocationType="RequestResponse",
     )
 
 

@@ -55,12 +55,18 @@ WAITS_KEY: Final = may(
     where="kms:ViaService StringEquals dynamodb.${AWS::Region}.amazonaws.com",
 )
 PARK: Final = WAITS_KEY | may("WaitsTable", "dynamodb:PutItem")
+RESCHEDULE: Final = may(
+    "PlansTable",
+    "dynamodb:UpdateItem",
+    where="dynamodb:Attributes ForAllValues:StringEquals "
+    "plan_id, due_partition, due_kind, due_at, revision",
+)
 PIPELINE: Final = "stateMachine:${AWS::StackName}-signing-pipeline"
 EXECUTIONS: Final = "execution:${AWS::StackName}-signing-pipeline:*"
 
 REVIEWED: Final[dict[str, Grants]] = {
     "submit_request": APPEND
-    | write("RequestsTable")
+    | may("RequestsTable", "dynamodb:PutItem")
     | read("PlansTable")
     | POLICY
     | may("DocumentsBucket/uploads/*", "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
@@ -93,10 +99,8 @@ REVIEWED: Final[dict[str, Grants]] = {
     "create_draft": APPEND | write("RequestsTable") | read("FenceTable") | READ_DOCUMENTS | ESIGN,
     "request_approval": APPEND
     | write("RequestsTable", "PlansTable", "ApprovalsTable")
-    | NOT_WITHDRAWN
     | read("LedgerTable")
     | PARK
-    | POLICY
     | HASH
     | MAIL,
     # Everything it may write lies on the chain of opens (P6).
@@ -134,7 +138,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     "close_request": APPEND | write("RequestsTable", "PlansTable", "FenceTable") | MAIL,
     "resume_execution": APPEND
     | read("PlansTable", "LedgerTable", "WaitsTable")
-    | may("PlansTable", "dynamodb:UpdateItem")
+    | RESCHEDULE
     | may("WaitsTable", "dynamodb:DeleteItem")
     | WAITS_KEY
     | may("*", "states:SendTaskSuccess")
@@ -156,8 +160,9 @@ REVIEWED: Final[dict[str, Grants]] = {
     | RESUME
     | may(PIPELINE, "states:StartExecution")
     | may(EXECUTIONS, "states:DescribeExecution"),
+    # Anybody may call it: with a good signature it changes when a plan is looked at, no more.
     "receive_webhook": read("PlansTable")
-    | may("PlansTable", "dynamodb:UpdateItem")
+    | RESCHEDULE
     | may("WebhookSecret", "secretsmanager:GetSecretValue")
     | may("ReconcileSendsFunction", "lambda:InvokeFunction"),
     "settle_plan": may("PlansTable/index/DueIndex", "dynamodb:Query")

@@ -132,6 +132,7 @@ def test_each_vendor_secret_is_read_for_its_own_purpose() -> None:
     assert holders(r" on PdfServicesSecret") == {"assemble_document"}
     assert holders(r" on ExtractionSecret") == {"extract_fields"}
     assert holders(r" on RedactionSecret") == {"redact_document"}
+    assert holders(r" on WebhookSecret") == {"receive_webhook"}
 
 
 def test_the_door_and_the_document_stages_have_no_path_to_the_esign_secret() -> None:

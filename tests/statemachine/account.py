@@ -21,6 +21,7 @@ APPROVER_POLICY: Final = {
         }
     }
 }
+HINT_SECRET: Final = "between the vendor and us"
 _TABLE_KEYS: Final = (
     "AttributeDefinitions",
     "KeySchema",
@@ -48,7 +49,7 @@ def create_resources() -> str:
             Bucket=physical(name), VersioningConfiguration={"Status": "Enabled"}
         )
     for name in resources("AWS::SecretsManager::Secret"):
-        secret = {"client_id": "id", "client_secret": "secret", "api_key": "key"}
+        secret = {"client_id": "id", "client_secret": "x", "api_key": "key", "secret": HINT_SECRET}
         client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(secret))
     client("ssm").put_parameter(
         Name="ApproverPolicyParameter", Type="String", Value=json.dumps(APPROVER_POLICY)

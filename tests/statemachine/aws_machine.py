@@ -6,6 +6,10 @@ state machine and of the resumer would call is noted where they are asked.
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +20,7 @@ from typing import Any, Final
 import boto3
 import pytest
 from botocore import handlers
+from botocore.exceptions import EndpointConnectionError
 
 from no_undo.adapters.aws_config import state_client_config
 from no_undo.adapters.dynamodb_rows import TableNames
@@ -26,11 +31,11 @@ from no_undo.domain.audit_chain import Provenance
 from no_undo.domain.plan import plan_id_of
 from no_undo.lab.pipeline import Pipeline
 from no_undo.ports import StateStore
-from tests.statemachine.account import create_resources
+from tests.statemachine.account import HINT_SECRET, create_resources
 from tests.statemachine.definition import Json
 from tests.statemachine.deployment import environment
 from tests.statemachine.machine import Machine, paper_verification
-from tests.statemachine.permissions import Call, calls_of
+from tests.statemachine.permissions import PIPELINE, Call, calls_of
 
 _RUNNING: Final[ContextVar[str]] = ContextVar("running", default="")
 """Which function runs now; calls made outside of one are the test's own."""
@@ -42,12 +47,14 @@ class CallLog:
     Attributes:
         calls: By function.
         mails: Receiver and text of every mail handed to the mail service, oldest first.
+        lose_mails: How many of the next mails find no connection.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         """Listen to every session that is made from now on."""
         self.calls: defaultdict[str, set[Call]] = defaultdict(set)
         self.mails: list[tuple[str, str]] = []
+        self.lose_mails = 0
         listening = [*handlers.BUILTIN_HANDLERS, ("provide-client-params.*.*", self._note)]
         patch.setattr(handlers, "BUILTIN_HANDLERS", listening)
         patch.setattr(boto3, "DEFAULT_SESSION", None)
@@ -63,6 +70,9 @@ class CallLog:
         for call in calls_of(str(model.service_model.service_name), model.name, params):
             self.note(call)
         if model.name == "SendEmail":
+            if self.lose_mails:
+                self.lose_mails -= 1
+                raise EndpointConnectionError(endpoint_url="https://email.example")
             text = params["Content"]["Simple"]["Body"]["Text"]["Data"]
             self.mails.append((params["Destination"]["ToAddresses"][0], text))
 
@@ -77,13 +87,15 @@ class NotedExecutions:
 
     def start(self, name: str, request_id: str) -> None:
         """Start an execution."""
-        self._log.note(Call("states:StartExecution", "SigningPipeline"))
+        self._log.note(Call("states:StartExecution", PIPELINE))
         self._pipeline.start(name, request_id)
 
     def is_running(self, name: str) -> bool:
         """Look at an execution."""
         self._log.note(
-            Call("states:DescribeExecution", f"execution:${{AWS::StackName}}-signing-pipeline:{name}")
+            Call(
+                "states:DescribeExecution", f"execution:${{AWS::StackName}}-signing-pipeline:{name}"
+            )
         )
         return self._pipeline.is_running(name)
 
@@ -103,6 +115,18 @@ class NotedResumer:
     def resume(self, plan_id: str) -> None:  # noqa: ARG002 - every change is delivered anyway
         """Ask for a plan."""
         self._log.note(Call("lambda:InvokeFunction", "ResumeExecutionFunction"))
+
+
+class NotedSweeper:
+    """Implements `ports.Sweeper`, noting which function would be invoked."""
+
+    def __init__(self, log: CallLog) -> None:
+        """Take the log."""
+        self._log = log
+
+    def sweep(self) -> None:
+        """Ask for a sweep."""
+        self._log.note(Call("lambda:InvokeFunction", "ReconcileSendsFunction"))
 
 
 class LateHasher:
@@ -145,6 +169,15 @@ class AwsMachine(Machine):
             self.stream.extend(plan_id_of(one, 1) for one in self._requests)
         return answer
 
+    def hint(self, plan_id: str) -> None:
+        """Say, as the vendor does, that something happened to a plan's envelope."""
+        body = json.dumps({"data": {"folder": {"folderName": f"Freight invoice [{plan_id}]"}}})
+        mac = hmac.new(HINT_SECRET.encode(), body.encode(), hashlib.sha256).digest()
+        event = self._http("receive_webhook", "POST /webhooks/esign", {})
+        event["queryStringParameters"] = {"signature": base64.b64encode(mac).decode("ascii")}
+        answer = self.invoke("receive_webhook", {**event, "body": body})
+        assert json.loads(answer["body"]) == {"used": True}
+
     def tokens_of(self, approver: str) -> list[str]:
         """Return the tokens of the links that an approver was mailed, oldest first."""
         return [
@@ -177,7 +210,12 @@ class AwsMachine(Machine):
 
     def _outside(self) -> dict[str, object]:
         executions = NotedExecutions(self.pipeline, self.log)
-        noted = {"executions": executions, "answers": executions, "resumer": NotedResumer(self.log)}
+        noted = {
+            "executions": executions,
+            "answers": executions,
+            "resumer": NotedResumer(self.log),
+            "sweeper": NotedSweeper(self.log),
+        }
         return {**super()._outside(), **noted}
 
     def _services(self, deps: Dependencies) -> dict[str, object]:
@@ -192,4 +230,3 @@ def _running(function: str) -> Iterator[None]:
         yield
     finally:
         _RUNNING.reset(token)
-

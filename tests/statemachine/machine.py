@@ -123,6 +123,13 @@ class StreamResumer:
         self._stream.append(plan_id)
 
 
+class NoSweeper:
+    """Implements `ports.Sweeper`; the next sweep comes anyway."""
+
+    def sweep(self) -> None:
+        """Lose the wish."""
+
+
 def a_submission(**changes: object) -> Json:
     """Return the body of a submission: an invoice for Alice and Bob, to be approved by two."""
     invoice = ROOT / "fixtures/documents/freight_invoice.json"
@@ -200,6 +207,7 @@ class Machine:
             "executions": self.pipeline,
             "answers": self.pipeline,
             "resumer": StreamResumer(self.stream),
+            "sweeper": NoSweeper(),
             "pages": pages,
             "esign": self.esign,
             "extraction": Extraction(None, inspector),

@@ -9,6 +9,13 @@ import secrets
 import uuid
 from typing import Any
 
+_KEY_CODES = frozenset(
+    {
+        "idempotency_key_conflict",
+        "idempotency_admission_in_progress",
+        "invalid_idempotency_key",
+    }
+)
 API_VERSION = "2026-05-25"
 EXTRACT_CREDITS = 6.0
 PARSE_CREDITS = {"text": 1.0, "structure": 1.5, "understand": 9.0, "agentic": 18.0}
@@ -46,15 +53,18 @@ def extraction_error(
     }
 
 
-def processor_error(status: int, message: str, path: str, *, august: bool) -> dict[str, Any]:
-    """Return the body of a refused Processor call."""
+def processor_error(
+    status: int, message: str, code: str, path: str, *, august: bool
+) -> dict[str, Any]:
+    """Return the body of a refused Processor call; only conflicts over a key carry a code."""
     failing = [{"path": f"$.{path}", "details": message}] if path else []
-    return {
+    body = {
         "details": message,
         "status": status,
         "requestId": request_id(august=august),
         "failingPaths": failing,
     }
+    return {**body, "code": code} if code in _KEY_CODES else body
 
 
 def gateway_error(status: int, details: str, *, august: bool) -> dict[str, Any]:

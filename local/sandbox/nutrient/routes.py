@@ -1,4 +1,4 @@
-"""Nutrient's routes: `/extraction/extract`, `/extraction/parse`, `/build`, and our own controls.
+"""Nutrient's routes: extract, parse, build and its jobs, and our own controls.
 
 Two products with two keys; both keys look alike, and each opens its own product only.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,16 +23,16 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from local.sandbox.nutrient import build, envelope, extract, parse
+from local.sandbox.nutrient.build import BuildRequest
 from local.sandbox.nutrient.errors import BadRequestError, SandboxError, TooLargeError
-from local.sandbox.nutrient.switches import HONEST, Switches
-from local.sandbox.nutrient.worker import WorkerPool, shared_pool
+from local.sandbox.nutrient.jobs import AdmissionInProgressError, digest_of
+from local.sandbox.nutrient.service import Call, Nutrient
+from local.sandbox.nutrient.switches import Switches
+from local.sandbox.nutrient.worker import shared_pool
 
 EXTRACTION_KEY = "pdf_live_sandbox_data_extraction"
 PROCESSOR_KEY = "pdf_live_sandbox_processor"
 MAX_UPLOAD_BYTES = 50 * 1024 * 1024
-
-_NO_LIMIT_CREDITS = 5000.0
-_KEPT_CALLS = 1000
 
 
 class SandboxState(Protocol):
@@ -49,70 +49,7 @@ class SandboxState(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One answered call: route, HTTP status, credits taken; no document, no key."""
-
-    route: str
-    status: int
-    cost: float
-
-
-@dataclass(slots=True)
-class Nutrient:
-    """Switches, credits and the record of calls of one sandbox."""
-
-    file: Path
-    pool: WorkerPool
-    switches: Switches = HONEST
-    failures_left: int = 0
-    spent: dict[str, float] = field(default_factory=dict[str, float])
-    calls: deque[Call] = field(default_factory=lambda: deque(maxlen=_KEPT_CALLS))
-
-    def load(self) -> None:
-        """Read the switches kept from before a restart."""
-        if self.file.is_file():
-            self.change(Switches.model_validate_json(self.file.read_text("utf-8")))
-
-    def change(self, switches: Switches) -> None:
-        """Replace all switches and start counting failures and credits anew."""
-        self.switches = switches
-        self.failures_left = switches.fail_times
-        self.spent = {}
-        self.file.write_text(switches.model_dump_json(), "utf-8")
-
-    def reset(self) -> None:
-        """Behave again, and forget the calls."""
-        self.change(HONEST)
-        self.calls.clear()
-
-    def remaining(self, product: str) -> float:
-        """Return the credits left in one product's bucket."""
-        limit = self.switches.remaining_credits
-        return (_NO_LIMIT_CREDITS if limit is None else limit) - self.spent.get(product, 0.0)
-
-    def can_pay(self, product: str, cost: float) -> bool:
-        """Return False when out of credits; unlimited when no limit is set."""
-        if self.switches.out_of_credits:
-            return False
-        return self.switches.remaining_credits is None or self.remaining(product) >= cost
-
-    def take_failure(self) -> bool:
-        """Return True while answers are to fail, counting down."""
-        if self.failures_left <= 0:
-            return False
-        self.failures_left -= 1
-        return True
-
-
 _Handler = Callable[[Request], Awaitable[Response]]
-
-
-class _NoCreditsError(SandboxError):
-    """The bucket is too empty for the call. HTTP 402."""
-
-    status = 402
-    code = "insufficient_credits"
 
 
 def routes(state: SandboxState) -> list[BaseRoute]:
@@ -126,6 +63,8 @@ def routes(state: SandboxState) -> list[BaseRoute]:
         Route("/extraction/extract", vendor.extract, methods=["POST"]),
         Route("/extraction/parse", vendor.parse, methods=["POST"]),
         Route("/build", vendor.build, methods=["POST"]),
+        Route("/async/jobs/{job_id}", vendor.job, methods=["GET"]),
+        Route("/async/jobs/{job_id}/result", vendor.job_result, methods=["GET"]),
         Route("/_sandbox/nutrient/switches", controls.switches, methods=["GET", "PUT", "DELETE"]),
         Route("/_sandbox/nutrient/calls", controls.calls, methods=["GET"]),
     ]
@@ -145,6 +84,12 @@ class _Vendor:
 
     async def build(self, request: Request) -> Response:
         return await self._guarded(request, PROCESSOR_KEY, self._build)
+
+    async def job(self, request: Request) -> Response:
+        return await self._guarded(request, PROCESSOR_KEY, self._job)
+
+    async def job_result(self, request: Request) -> Response:
+        return await self._guarded(request, PROCESSOR_KEY, self._job_result)
 
     # what every route does first
 
@@ -190,14 +135,16 @@ class _Vendor:
     def _refusal(self, error: SandboxError, key: str) -> Response:
         august = self._nutrient.switches.august
         if key == PROCESSOR_KEY:
-            body = envelope.processor_error(error.status, str(error), error.path, august=august)
+            body = envelope.processor_error(
+                error.status, str(error), error.code, error.path, august=august
+            )
         else:
             body = envelope.extraction_error(
                 error.status, str(error), error.code, error.path, august=august
             )
         return JSONResponse(body, error.status)
 
-    # the three products' calls
+    # the calls themselves
 
     async def _extract(self, request: Request) -> Response:
         instructions, pdf = await self._instructions_and_file(request)
@@ -211,33 +158,53 @@ class _Vendor:
         return await self._read("parse", instructions, pdf, envelope.PARSE_CREDITS[asked.mode])
 
     async def _read(self, job: str, instructions: Any, pdf: bytes, price: float) -> Response:  # noqa: ANN401
-        self._check_credits("extraction", price)
+        self._nutrient.check_credits("extraction", price)
         header = {"job": job, "instructions": instructions, "switches": self._switches()}
         answer, _ = await run_in_threadpool(self._nutrient.pool.run, header, pdf)
         body: dict[str, Any] = answer["answer"]
         credit = body["usage"]["data_extraction_credits"]
-        self._charge("extraction", credit["cost"])
+        self._nutrient.charge("extraction", credit["cost"])
         credit["remainingCredits"] = self._nutrient.remaining("extraction")
         return JSONResponse(body)
 
     async def _build(self, request: Request) -> Response:
         form = await _form(request)
-        asked = build.read_request(_json_part(form, "instructions", required=True))
+        instructions = _json_part(form, "instructions", required=True)
+        asked = build.read_request(instructions)
         pdf = await _file_part(form, asked.file)
-        self._check_credits("processor", asked.cost)
+        self._nutrient.check_credits("processor", asked.cost)
+        run = partial(self._redacted, asked, pdf)
+        if "respond-async" in request.headers.get("prefer", ""):
+            if self._nutrient.switches.admission_in_progress:
+                raise AdmissionInProgressError("the first request with this key is being admitted")
+            keys = request.headers.getlist("idempotency-key")
+            job = self._nutrient.jobs.admit(keys, digest_of(instructions, pdf), run)
+            return JSONResponse({**job.body(), "job_access_token": job.access_token}, 202)
+        result = await run_in_threadpool(run)
+        headers = {
+            "x-pspdfkit-request-cost": f"{asked.cost:g}",
+            "x-pspdfkit-remaining-credits": f"{self._nutrient.remaining('processor'):g}",
+        }
+        return Response(result, media_type="application/pdf", headers=headers)
+
+    def _redacted(self, asked: BuildRequest, pdf: bytes) -> bytes:
+        """Do the work of one build, and charge for it."""
         header = {
             "job": "redact",
             "targets": [asdict(target) for target in asked.targets],
             "apply": asked.apply,
             "switches": self._switches(),
         }
-        _, result = await run_in_threadpool(self._nutrient.pool.run, header, pdf)
-        self._charge("processor", asked.cost)
-        headers = {
-            "x-pspdfkit-request-cost": f"{asked.cost:g}",
-            "x-pspdfkit-remaining-credits": f"{self._nutrient.remaining('processor'):g}",
-        }
-        return Response(result, media_type="application/pdf", headers=headers)
+        _, result = self._nutrient.pool.run(header, pdf)
+        self._nutrient.charge("processor", asked.cost)
+        return result
+
+    async def _job(self, request: Request) -> Response:
+        return JSONResponse(self._nutrient.jobs.get(request.path_params["job_id"]).body())
+
+    async def _job_result(self, request: Request) -> Response:
+        result = self._nutrient.jobs.result(request.path_params["job_id"])
+        return Response(result, media_type="application/pdf")
 
     async def _instructions_and_file(self, request: Request) -> tuple[Any, bytes]:
         if request.headers.get("content-type", "").startswith("application/json"):
@@ -249,15 +216,6 @@ class _Vendor:
 
     def _switches(self) -> dict[str, Any]:
         return self._nutrient.switches.model_dump(mode="json")
-
-    def _check_credits(self, product: str, cost: float) -> None:
-        if not self._nutrient.can_pay(product, cost):
-            raise _NoCreditsError(
-                f"operation failed because {cost:g} required credits aren't available"
-            )
-
-    def _charge(self, product: str, cost: float) -> None:
-        self._nutrient.spent[product] = self._nutrient.spent.get(product, 0.0) + cost
 
 
 async def _form(request: Request) -> FormData:

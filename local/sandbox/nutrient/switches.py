@@ -23,6 +23,7 @@ class Switches(BaseModel):
         drift: Another OCR snapshot: other page pictures, or other page segmentation.
         august: Answers shaped as before September 2026: missing fields left out, token ids.
         html_200: Every route answers 200 with an HTML page.
+        admission_in_progress: `/build` answers 409 to asynchronous requests that bring a key.
         out_of_credits: Every route answers 402.
         remaining_credits: Credits left; None means no limit. Both products draw on their own.
         fail_status: Status of the next `fail_times` answers.
@@ -44,6 +45,7 @@ class Switches(BaseModel):
     drift: Literal["none", "dpi", "segmentation"] = "none"
     august: bool = False
     html_200: bool = False
+    admission_in_progress: bool = False
     out_of_credits: bool = False
     remaining_credits: float | None = Field(default=None, ge=0)
     fail_status: Literal[408, 429, 500, 502, 503, 504] = 503

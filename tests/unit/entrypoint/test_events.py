@@ -114,6 +114,13 @@ def test_deciding_reads_the_form() -> None:
     assert form["confirmation"] == "amber river"
 
 
+def test_a_hint_carries_a_signature_beside_its_body() -> None:
+    request = HttpRequest.of(the_event("receive_webhook"))
+
+    assert request.query["signature"]
+    assert request.json_body()["event_name"] == "folder_executed"
+
+
 def test_the_sweep_takes_whatever_the_schedule_sends() -> None:
     assert the_event("reconcile_sends")["detail-type"] == "Scheduled Event"
 

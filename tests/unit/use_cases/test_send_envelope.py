@@ -8,15 +8,23 @@ from datetime import timedelta
 
 import pytest
 
+from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.envelope import EnvelopeRecipient, EnvelopeStatus
-from no_undo.domain.errors import InDoubtError, StaleError, TransientError
+from no_undo.domain.errors import (
+    InDoubtError,
+    StaleError,
+    TransientError,
+    VendorContractError,
+    VendorRefusedError,
+)
 from no_undo.domain.fence import Fence
 from no_undo.domain.ledger import LedgerState
 from no_undo.domain.plan import DueKind, PlanState
 from no_undo.lab.fake_esign import Behaviour
 from no_undo.lab.pipeline import ProcessDiedError
 from no_undo.lab.world import POLICY, TENANT, World
+from no_undo.ports import Change, Save
 from no_undo.use_cases.send_envelope import SendOutcome, SendResult, send_envelope
 from no_undo.use_cases.settle_plan import (
     Statement,
@@ -38,6 +46,7 @@ from tests.fakes.worlds import (
     plan_of,
     proposed,
     released,
+    request_of,
 )
 
 EXECUTED = SendResult(SendOutcome.EXECUTED)
@@ -288,6 +297,20 @@ def test_a_confirmation_whose_answer_was_lost_is_left_to_whoever_looks_next() ->
     assert world.send(plan_id).outcome is SendOutcome.UNSETTLED
     assert world.send(plan_id) == EXECUTED
     assert len(world.esign.sends) == 1
+
+
+@pytest.mark.parametrize(
+    "error", [TransientError("throttled"), VendorContractError("HTML"), VendorRefusedError("key")]
+)
+def test_a_draft_that_cannot_be_read_is_not_sent_and_decides_nothing(error: Exception) -> None:
+    at = At()
+    world = a_world(watcher=at)
+    plan_id = approved(world)
+    at.before("esign.read_envelope", failing(error))
+
+    assert world.send(plan_id).outcome is SendOutcome.UNSETTLED
+    assert world.store.entry(plan_id) is None
+    assert world.send(plan_id) == EXECUTED
 
 
 # What was approved is what is sent (P7)
@@ -592,6 +615,18 @@ def test_a_withdrawal_between_looking_and_writing_stops_the_begin() -> None:
     at.before("store.commit plan.begun", lambda: world.withdraw("r1"))
 
     assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "plan_closed")
+    assert world.esign.sends == []
+
+
+def test_the_mark_of_a_withdrawal_alone_stops_the_begin() -> None:
+    world = a_world()
+    plan_id = approved(world)
+    marked = replace(request_of(world), withdrawn=True)
+    event = AuditEvent("test.changed", "test", world.clock.now())
+    world.store.commit(Change("r1", event, (Save(marked),)))
+
+    assert world.send(plan_id).outcome is SendOutcome.UNSETTLED
+    assert world.store.entry(plan_id) is None
     assert world.esign.sends == []
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,92 @@ def test_a_refused_call_costs_nothing(client: AsgiClient) -> None:
     build(client, EMAIL, APPLY, pdf=b"not a pdf")
 
     assert build(client, EMAIL, APPLY).status_code == 200
+
+
+# --- jobs ---------------------------------------------------------------------------------------
+
+
+def start_job(
+    client: AsgiClient, keys: Sequence[str], *actions: object, pdf: bytes | None = None
+) -> httpx.Response:
+    """Ask for an asynchronous build."""
+    instructions = {"parts": [{"file": "document"}], "actions": actions}
+    return client.post(
+        "/build",
+        headers=[
+            ("Authorization", f"Bearer {PROCESSOR_KEY}"),
+            ("Prefer", "respond-async"),
+            *(("Idempotency-Key", key) for key in keys),
+        ],
+        files={"document": ("invoice.pdf", invoice_pdf() if pdf is None else pdf)},
+        data={"instructions": json.dumps(instructions)},
+    )
+
+
+def ended(client: AsgiClient, job_id: str) -> dict[str, Any]:
+    """Poll a job until it has ended."""
+    give_up = time.monotonic() + 30
+    while True:
+        job: dict[str, Any] = processor_get(client, f"/async/jobs/{job_id}").json()
+        if job["status"] != "running":
+            return job
+        assert time.monotonic() < give_up, "the job did not end in time"
+
+
+def processor_get(client: AsgiClient, path: str) -> httpx.Response:
+    return client.get(path, headers={"Authorization": f"Bearer {PROCESSOR_KEY}"})
+
+
+def test_a_job_ends_with_the_redacted_document(client: AsgiClient) -> None:
+    answer = start_job(client, ["operation-1"], EMAIL, APPLY)
+
+    assert answer.status_code == 202
+    job = ended(client, answer.json()["job_id"])
+    assert job["status"] == "completed"
+    assert "@" not in pdfium_text(processor_get(client, job["result_url"]).content)
+
+
+def test_the_same_work_under_the_same_key_finds_the_first_job(client: AsgiClient) -> None:
+    switch(client, remaining_credits=2)
+
+    first, second = (start_job(client, ["operation-1"], EMAIL, APPLY).json() for _ in range(2))
+
+    assert first["job_id"] == second["job_id"]
+    ended(client, first["job_id"])
+    assert build(client, EMAIL, APPLY).headers["x-pspdfkit-remaining-credits"] == "0"
+
+
+def test_other_work_under_the_same_key_is_a_conflict(client: AsgiClient) -> None:
+    start_job(client, ["operation-1"], EMAIL, APPLY)
+
+    answer = start_job(client, ["operation-1"], EMAIL, EMAIL, APPLY)
+
+    assert answer.status_code == 409
+    assert answer.json()["code"] == "idempotency_key_conflict"
+
+
+@pytest.mark.parametrize("keys", [[], [""], ["a", "b"], ["k" * 256]])
+def test_a_job_needs_one_usable_key(client: AsgiClient, keys: list[str]) -> None:
+    answer = start_job(client, keys, EMAIL, APPLY)
+
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "invalid_idempotency_key"
+
+
+def test_a_job_on_a_broken_document_fails_and_has_no_result(client: AsgiClient) -> None:
+    job_id = start_job(client, ["operation-1"], EMAIL, APPLY, pdf=b"not a pdf").json()["job_id"]
+
+    assert ended(client, job_id)["status"] == "failed"
+    assert processor_get(client, f"/async/jobs/{job_id}/result").status_code == 404
+
+
+def test_a_key_in_admission_is_a_conflict_of_its_own(client: AsgiClient) -> None:
+    switch(client, admission_in_progress=True)
+
+    answer = start_job(client, ["operation-1"], EMAIL, APPLY)
+
+    assert answer.status_code == 409
+    assert answer.json()["code"] == "idempotency_admission_in_progress"
 
 
 # --- switches -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 SERVICE = "execute-api"
 TIMEOUT_SECONDS = 60.0
+BUSY = frozenset({429, 503})
+BUSY_PAUSES = (0.5, 1.0, 2.0, 4.0)
+"""Seconds before a read is asked for again; nothing that changes anything is ever repeated."""
 
 
 class ApiError(NoUndoError):
@@ -63,7 +67,14 @@ class ApiClient:
         return cls(base_url.rstrip("/"), boto3.Session())
 
     def get(self, path: str) -> dict[str, Any]:
-        """Return the JSON answer to a GET."""
+        """Return the JSON answer to a GET; asks again while the API is busy, a bounded time."""
+        for pause in BUSY_PAUSES:
+            try:
+                return self._call("GET", path, None, {})
+            except ApiError as error:
+                if error.status not in BUSY:
+                    raise
+            time.sleep(pause)
         return self._call("GET", path, None, {})
 
     def post(

@@ -108,7 +108,8 @@ def send_envelope(
         _record_refusal(plan_id, gate, refusal)
         final = not isinstance(refusal, _NOT_FINAL)
         return SendResult(SendOutcome.REFUSED if final else SendOutcome.UNSETTLED, refusal.code)
-    except (TransientError, InDoubtError, StaleError) as error:
+    except NoUndoError as error:
+        # Nobody could say: a store that is busy, a vendor that answers oddly. Settled later.
         return SendResult(SendOutcome.UNSETTLED, error.code)
 
 
