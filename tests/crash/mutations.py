@@ -101,7 +101,10 @@ MUTATIONS: Final = (
         _SEND,
         "        and entry.attempt.attempt_id == attempt_id\n",
         "",
-        (f"{_T_ORDERS}::test_every_promise_holds_in_every_schedule[two senders, reply lost]",),
+        (
+            f"{_T_SEND}::test_p2_another_senders_entry_is_not_taken_for_our_own",
+            f"{_T_ORDERS}::test_every_promise_holds_in_every_schedule[two senders, reply lost]",
+        ),
     ),
     Mutation(
         "P2: whoever finds EXECUTING does not call",
@@ -182,7 +185,8 @@ MUTATIONS: Final = (
         "    except (NothingSentError, InDoubtError):\n",
         (
             f"{_T_SEND}::test_p4_a_send_without_a_usable_answer_stays_executing",
-            f"{_T_LAB}::test_every_promise_holds_wherever_the_process_dies[effect, reply lost]",
+            f"{_T_LAB}::test_every_promise_holds_around_the_send_under_every_behaviour"
+            "[lands within the settle time]",
         ),
     ),
     Mutation(

@@ -11,7 +11,6 @@ import pytest
 
 from no_undo.domain.ledger import Attempt
 from no_undo.domain.plan import Plan
-from no_undo.lab import crash_lab
 from no_undo.lab.crash_lab import (
     CrashReport,
     Setting,
@@ -24,7 +23,7 @@ from no_undo.lab.crash_lab import (
     settings,
 )
 from no_undo.lab.fake_esign import Behaviour, SecondSend
-from no_undo.lab.world import RecordingAction
+from no_undo.lab.world import RecordingAction, World
 
 WORST = SecondSend.MAILS_AGAIN
 BEYOND = Setting(Behaviour.LANDS_BEYOND, WORST, automatic=True)
@@ -47,7 +46,7 @@ def test_every_promise_holds_wherever_the_process_dies(setting: Setting) -> None
     assert len(column.points) > 150
 
 
-@pytest.mark.parametrize("behaviour", Behaviour)
+@pytest.mark.parametrize("behaviour", Behaviour, ids=lambda one: one.value)
 def test_every_promise_holds_around_the_send_under_every_behaviour(behaviour: Behaviour) -> None:
     for setting in settings():
         if setting.behaviour is behaviour:
@@ -178,7 +177,7 @@ def test_a_violation_says_how_to_reproduce_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_request_that_wedges_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crash_lab.World, "sweep", lambda _world: {})
+    monkeypatch.setattr(World, "sweep", lambda _world: {})
 
     found = a_broken_run(Setting(Behaviour.REQUEST_LOST, WORST, automatic=True), "plan.begun")
 

@@ -33,10 +33,10 @@ class Site:
     api: ApiClient
     vendor: Vendor
 
-    def submit(self, name: str, **changes: Any) -> str:
+    def submit(self, name: str, **changes: object) -> str:
         """Hand in the invoice for two people of this test alone: the fence tells them apart."""
         body = {
-            "prompt": f"Take this invoice called {name}, redact the PII, and send it for signature.",
+            "prompt": f"Take this {name} invoice, redact the PII, and send it for signature.",
             "document": {"invoice": json.loads((FIXTURES / "freight_invoice.json").read_text())},
             "recipients": people(name),
             "redact_values": NAMES,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.errors import TransientError
 from no_undo.domain.ledger import LedgerEntry
 from no_undo.domain.plan import Plan
@@ -17,7 +18,6 @@ from no_undo.lab.pipeline import JsonMap, load_definition
 from no_undo.lab.watched import Watcher
 from no_undo.lab.world import APPROVERS, SETTINGS, World
 from no_undo.ports import Change, Save
-from no_undo.domain.audit_chain import AuditEvent
 from no_undo.use_cases.gate import GateSettings
 
 DEFINITION: JsonMap = load_definition()
@@ -119,14 +119,14 @@ class At:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
-        self._before: dict[tuple[str, int], Callable[[], None]] = {}
-        self._after: dict[tuple[str, int], Callable[[], None]] = {}
+        self._before: dict[tuple[str, int], Callable[[], object]] = {}
+        self._after: dict[tuple[str, int], Callable[[], object]] = {}
 
-    def before(self, call: str, do: Callable[[], None], nth: int = 1) -> None:
+    def before(self, call: str, do: Callable[[], object], nth: int = 1) -> None:
         """Arrange something before the n-th such call from now on; it may raise."""
         self._before[call, self.seen.count(call) + nth] = do
 
-    def after(self, call: str, do: Callable[[], None], nth: int = 1) -> None:
+    def after(self, call: str, do: Callable[[], object], nth: int = 1) -> None:
         """Arrange something after the n-th such call from now on; it may raise."""
         self._after[call, self.seen.count(call) + nth] = do
 

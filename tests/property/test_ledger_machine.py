@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 from hypothesis import settings
@@ -75,10 +76,8 @@ class GateMachine(RuleBasedStateMachine):
     def send_and_die(self, request_id: str, call: str, *, after: bool) -> None:
         hook = self.at.after if after else self.at.before
         hook(call, failing(ProcessDiedError()))
-        try:
+        with suppress(ProcessDiedError):
             self.world.send(f"{request_id}#1")
-        except ProcessDiedError:
-            pass
         self.at.forget()
 
     @rule()
@@ -91,24 +90,18 @@ class GateMachine(RuleBasedStateMachine):
 
     @rule(request_id=st.sampled_from(REQUESTS))
     def withdraw(self, request_id: str) -> None:
-        try:
+        with suppress(NoUndoError):  # too late is an answer
             self.world.withdraw(request_id)
-        except NoUndoError:
-            pass  # too late is an answer
 
     @rule(request_id=st.sampled_from(REQUESTS))
     def close(self, request_id: str) -> None:
-        try:
+        with suppress(NoUndoError):  # in doubt or sent is an answer
             self.world.close(request_id, Closing("expired", "Send Envelope"))
-        except NoUndoError:
-            pass  # in doubt or sent is an answer
 
     @rule(request_id=st.sampled_from(REQUESTS))
     def retry(self, request_id: str) -> None:
-        try:
+        with suppress(NoUndoError):  # nothing to retry is an answer
             retry_plan(f"{request_id}#1", OPERATOR, self.world.gate, self.world.resumer)
-        except NoUndoError:
-            pass  # nothing to retry is an answer
 
     @precondition(lambda self: not self.world.gate.paused())
     @rule()
@@ -129,10 +122,8 @@ class GateMachine(RuleBasedStateMachine):
         self.world.esign.land()
         happened = any(one.envelope_id == plan.target for one in self.world.esign.effects)
         outcome = Outcome.DONE if happened else Outcome.NOT_DONE
-        try:
+        with suppress(NoUndoError):  # nothing in doubt is an answer
             settle_plan(plan.plan_id, outcome, OPERATOR, self.world.gate, self.world.resumer)
-        except NoUndoError:
-            pass  # nothing in doubt is an answer
 
     @invariant()
     def p2_the_effect_happens_at_most_once(self) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from random import Random
@@ -20,9 +20,10 @@ from typing import Any, Final
 import boto3
 import pytest
 from botocore import handlers
+from botocore.config import Config
 from botocore.exceptions import EndpointConnectionError
 
-from no_undo.adapters.aws_config import state_client_config
+from no_undo.adapters.aws_config import client_config, state_client_config
 from no_undo.adapters.dynamodb_rows import TableNames
 from no_undo.adapters.dynamodb_state_store import DynamoDbStateStore
 from no_undo.adapters.dynamodb_transactions import Backoff
@@ -31,10 +32,11 @@ from no_undo.domain.audit_chain import Provenance
 from no_undo.domain.plan import plan_id_of
 from no_undo.lab.pipeline import Pipeline
 from no_undo.ports import StateStore
+from no_undo.settings import Settings
 from tests.statemachine.account import HINT_SECRET, create_resources
 from tests.statemachine.definition import Json
 from tests.statemachine.deployment import environment
-from tests.statemachine.machine import Machine, paper_verification
+from tests.statemachine.machine import Machine, MemoryDependencies, paper_verification
 from tests.statemachine.permissions import PIPELINE, Call, calls_of
 
 _RUNNING: Final[ContextVar[str]] = ContextVar("running", default="")
@@ -75,6 +77,21 @@ class CallLog:
                 raise EndpointConnectionError(endpoint_url="https://email.example")
             text = params["Content"]["Simple"]["Body"]["Text"]["Data"]
             self.mails.append((params["Destination"]["ToAddresses"][0], text))
+
+
+class AwsDependencies(MemoryDependencies):
+    """The product's composition on AWS; functions share clients, which take long to make."""
+
+    def __init__(self, settings: Settings, clients: dict[tuple[str, int], Any]) -> None:
+        """Take the clients made so far."""
+        super().__init__(settings)
+        self._clients = clients
+
+    def _client(self, service: str, configure: Callable[[str], Config] = client_config) -> Any:  # noqa: ANN401 - a client of any service
+        key = (service, id(configure))
+        if key not in self._clients:
+            self._clients[key] = super()._client(service, configure)
+        return self._clients[key]
 
 
 class NotedExecutions:
@@ -152,21 +169,21 @@ class AwsMachine(Machine):
         """Make the resources, then put the handlers on them."""
         self.log = CallLog(patch)
         self._hash_key_id = create_resources()
-        self._requests: list[str] = []
+        self._newest = ""
+        self._clients: dict[tuple[str, int], Any] = {}
         super().__init__(patch)
 
     def submit(self, **changes: object) -> str:
         """Submit, and remember the request for the stream."""
-        request_id = super().submit(**changes)
-        self._requests.append(request_id)
-        return request_id
+        self._newest = super().submit(**changes)
+        return self._newest
 
     def invoke(self, function: str, event: Json) -> Json:
-        """Invoke a function under its own name; afterwards the stream tells of every plan."""
+        """Invoke a function under its own name; afterwards the stream tells of the newest plan."""
         with _running(function):
             answer = super().invoke(function, event)
-        if function != "resume_execution":
-            self.stream.extend(plan_id_of(one, 1) for one in self._requests)
+        if function != "resume_execution" and self._newest:
+            self.stream.append(plan_id_of(self._newest, 1))
         return answer
 
     def hint(self, plan_id: str) -> None:
@@ -204,6 +221,9 @@ class AwsMachine(Machine):
             tokens=self.tokens,
             backoff=Backoff(self.clock, Random(0).random),  # noqa: S311 - repeatable on purpose
         )
+
+    def _dependencies(self, settings: Settings) -> Dependencies:
+        return AwsDependencies(settings, self._clients)
 
     def _environment(self, folder: str) -> dict[str, str]:
         return {**environment(folder), "HASH_KEY_ID": self._hash_key_id}

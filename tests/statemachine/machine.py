@@ -187,10 +187,13 @@ class Machine:
         patch.setenv("POWERTOOLS_METRICS_NAMESPACE", namespace)
         outside = self._outside()
         for folder in functions():
-            deps = MemoryDependencies(Settings(self._environment(folder)))
+            deps = self._dependencies(Settings(self._environment(folder)))
             vars(deps).update(outside)
             vars(deps).update(self._services(deps))
             patch.setattr(f"functions.{folder}.app.dependencies", lambda deps=deps: deps)
+
+    def _dependencies(self, settings: Settings) -> Dependencies:
+        return MemoryDependencies(settings)
 
     def _environment(self, folder: str) -> dict[str, str]:
         return environment(folder)
@@ -237,7 +240,7 @@ class Machine:
 
     def call(self, function: str, route: str, *, body: Json | None = None, **path: str) -> Json:
         """Call a route as Carol; return the JSON of a good answer."""
-        answer = self.ask(function, route, body=body, **path)
+        answer = self.ask(function, route, path, body=body)
         assert answer["statusCode"] < HTTPStatus.MULTIPLE_CHOICES, answer["body"]
         return cast("Json", json.loads(answer["body"]))
 
@@ -245,13 +248,13 @@ class Machine:
         self,
         function: str,
         route: str,
+        path: Mapping[str, str] | None = None,
         *,
         body: Json | None = None,
         headers: Mapping[str, str] | None = None,
-        **path: str,
     ) -> Json:
         """Call a route as Carol; return the answer as the gateway gets it."""
-        event = self._http(function, route, path)
+        event = self._http(function, route, path or {})
         event["headers"].update(headers or {})
         event["body"] = json.dumps(body or {})
         return self.invoke(function, event)

@@ -157,7 +157,7 @@ def _ssm(operation: str, parameters: Parameters) -> Iterator[Call]:
     yield Call(f"ssm:{operation}", f"parameter{pattern}")
 
 
-def _kms(operation: str, parameters: Parameters) -> Iterator[Call]:  # noqa: ARG001 - one HMAC key
+def _kms(operation: str, parameters: Parameters) -> Iterator[Call]:
     yield Call(f"kms:{operation}", "HashKey")
 
 

@@ -80,20 +80,21 @@ def signed(machine: AwsMachine) -> str:
     assert machine.request(request_id).state is RequestState.COMPLETED
     machine.call("get_request", "GET /requests")
     machine.call("get_request", "GET /requests/{id}", id=request_id)
-    answer = machine.ask("get_request", "GET /requests/{id}/document", id=request_id)
+    answer = machine.ask("get_request", "GET /requests/{id}/document", {"id": request_id})
     assert answer["statusCode"] == 303
     return request_id
 
 
 def look_at_the_card(machine: AwsMachine) -> None:
     """Open a link more often than is recorded, and what lies behind it."""
-    token = machine.tokens_of(APPROVERS[0])[-1]
-    for _ in range(MAX_RECORDED_OPENS + 2):
-        machine.ask("show_approval", "GET /approvals/{token}", token=token)
-    page = machine.ask(
-        "show_approval", "GET /approvals/{token}/pages/{page}", token=token, page="1"
-    )
-    document = machine.ask("show_approval", "GET /approvals/{token}/document", token=token)
+    behind = {"token": machine.tokens_of(APPROVERS[0])[-1], "page": "1"}
+    opened = [
+        machine.ask("show_approval", "GET /approvals/{token}", behind)
+        for _ in range(MAX_RECORDED_OPENS + 2)
+    ]
+    page = machine.ask("show_approval", "GET /approvals/{token}/pages/{page}", behind)
+    document = machine.ask("show_approval", "GET /approvals/{token}/document", behind)
+    assert {one["statusCode"] for one in opened} == {200}
     assert [page["statusCode"], document["statusCode"]] == [200, 303]
 
 

@@ -117,7 +117,9 @@ def test_a_number_that_only_looks_right_does_not_verify() -> None:
         verify_chain("r1", [rewritten(a_chain(1)[0], seq=True)])
 
 
-@pytest.mark.parametrize("line", ["", "no json", '{"a":1.5}', "[]", "{}", "\ud800", "[" * 100_000], ids=range(7))
+@pytest.mark.parametrize(
+    "line", ["", "no json", '{"a":1.5}', "[]", "{}", "\ud800", "[" * 100_000], ids=range(7)
+)
 def test_a_line_that_is_no_record_does_not_verify(line: str) -> None:
     hashed = hashlib.sha256(line.encode(errors="replace")).hexdigest()
     odd = AuditRecord("r1", 1, line, hashed)

@@ -161,7 +161,7 @@ def test_rule_6_each_flaw_is_refused_by_its_own_class(
     [
         pair
         for pair in combinations(ORDER, 2)
-        if {pair[0][0], pair[1][0]} not in ({_executed, _executing},)  # one entry has one state
+        if {pair[0][0], pair[1][0]} != {_executed, _executing}  # one entry has one state
     ],
     ids=lambda one: one[0].__name__,
 )

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.card import (
     Card,
     CardDecision,
@@ -22,6 +21,7 @@ from no_undo.domain.card import (
     CardRepeat,
     CardWitness,
 )
+from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.notices import ApprovalMailKind, ApprovalNotice
 from no_undo.domain.plan import Verdict
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -12,8 +13,8 @@ from no_undo.domain.errors import StaleError, TransientError, VendorContractErro
 from no_undo.domain.ledger import LedgerState
 from no_undo.domain.plan import DueKind, FollowUp, PlanState
 from no_undo.domain.request import RequestState
-from no_undo.lab.life import deliver_stream
 from no_undo.lab.fake_esign import LANDS_WITHIN, Behaviour
+from no_undo.lab.life import deliver_stream
 from no_undo.lab.pipeline import ProcessDiedError
 from no_undo.use_cases.close_request import Closing
 from no_undo.use_cases.reconcile_sends import BATCH
@@ -193,7 +194,7 @@ def test_p4_an_unknown_outcome_is_looked_at_ever_more_politely_and_never_given_u
         world.clock.set(due_at)
         world.sweep()
 
-    pauses = [later - earlier for earlier, later in zip(looks, looks[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(looks)]
     assert min(pauses) >= world.settings.poll_interval
     assert max(pauses) <= timedelta(minutes=15)
     assert pauses == sorted(pauses)
@@ -219,7 +220,7 @@ def test_overlapping_sweeps_release_once() -> None:
     in_doubt(world)
     world.sweep()
     world.clock.advance(world.settings.settle_time)
-    at.before("store.commit plan.released", lambda: None if world.sweep() else None)
+    at.before("store.commit plan.released", lambda: world.sweep())
 
     world.sweep()
 
@@ -311,7 +312,7 @@ def test_what_became_of_a_sent_envelope_is_polled_politely() -> None:
         world.clock.set(due_at)
         assert world.sweep()["waiting"] == 1
 
-    pauses = [later - earlier for earlier, later in zip(looks, looks[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(looks)]
     assert min(pauses) >= world.settings.poll_interval
     assert max(pauses) <= timedelta(minutes=15)
 
@@ -443,7 +444,7 @@ def test_two_sweeps_that_overlap_start_one_recovery() -> None:
     world.submit()
     world.pipeline.stop("r1")
     world.clock.advance(world.settings.driver_interval)
-    at.before("store.commit execution.restarted", lambda: None if world.sweep() else None)
+    at.before("store.commit execution.restarted", lambda: world.sweep())
 
     counts = world.sweep()
 

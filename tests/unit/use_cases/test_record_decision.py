@@ -341,7 +341,7 @@ def test_an_approval_during_a_pause_is_recorded_and_says_what_happens() -> None:
     assert plan_of(world).state is PlanState.APPROVED
 
 
-# Looking (P6)
+# What looking changes (P6): nothing
 
 
 def test_p6_opening_a_card_changes_nothing_but_the_chain_of_opens() -> None:

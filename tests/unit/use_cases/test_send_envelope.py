@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.approver_policy import ApproverPolicy
+from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.envelope import EnvelopeRecipient, EnvelopeStatus
 from no_undo.domain.errors import (
     InDoubtError,
@@ -123,6 +123,18 @@ def test_a_begin_reported_as_failed_although_it_was_stored_recognises_its_own_wr
     at.after("store.commit plan.begun", failing(StaleError("a condition failed")))
 
     assert world.send(plan_id) == EXECUTED
+    assert len(world.esign.sends) == 1
+
+
+def test_p2_another_senders_entry_is_not_taken_for_our_own() -> None:
+    at = At()
+    world = a_world(Behaviour.REQUEST_LOST, watcher=at)
+    plan_id = approved(world)
+    at.before("store.commit plan.begun", lambda: world.send(plan_id))
+
+    result = world.send(plan_id)
+
+    assert result == SendResult(SendOutcome.UNSETTLED, "already_executing")
     assert len(world.esign.sends) == 1
 
 

@@ -41,10 +41,10 @@ class Heard:
         self.waited_on = set(waited_on)
         world.executions = self  # type: ignore[assignment]  # the three methods are all it needs
 
-    def start(self, name: str, request_id: str) -> None:
+    def start(self, _name: str, _request_id: str) -> None:
         raise AssertionError
 
-    def is_running(self, name: str) -> bool:
+    def is_running(self, _name: str) -> bool:
         return True
 
     def answer(self, task_token: str, outcome: str) -> bool:

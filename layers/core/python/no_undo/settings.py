@@ -13,7 +13,6 @@ from datetime import timedelta
 
 from no_undo.use_cases.gate import GateSettings
 
-
 WRITE_BUDGET = timedelta(seconds=10)
 """What the writes and the read-back around one call may take."""
 

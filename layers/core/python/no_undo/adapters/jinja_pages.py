@@ -22,9 +22,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from no_undo.domain import card as card_module
-from no_undo.domain.field_routing import FieldRoute
 from no_undo.domain.card import Card, Choice, FormInput, FormState, moment_text
 from no_undo.domain.errors import InvalidRequestError
+from no_undo.domain.field_routing import FieldRoute
 from no_undo.domain.invoice import Invoice, money_text
 from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice, subject_line

@@ -32,7 +32,6 @@ from no_undo.domain.plan import (
     approvals_for,
 )
 
-
 FREE_TRIES = 5
 """Wrong confirmations before trying again has to wait."""
 LONGEST_WAIT_SECONDS = 60
