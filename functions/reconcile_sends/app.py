@@ -8,7 +8,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from no_undo.bootstrap import dependencies
 from no_undo.entrypoint.handling import state_handler
-from no_undo.entrypoint.observability import publish_counts
+from no_undo.entrypoint.observability import publish_sweep
+from no_undo.use_cases.list_in_doubt import oldest_doubt
 from no_undo.use_cases.reconcile_sends import reconcile_sends
 
 
@@ -16,5 +17,5 @@ from no_undo.use_cases.reconcile_sends import reconcile_sends
 def handler(_event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     deps = dependencies()
     counts = reconcile_sends(deps.gate, deps.action, deps.resumer, deps.executions)
-    publish_counts(counts)
+    publish_sweep(counts, oldest_doubt(deps.store, deps.clock))
     return counts

@@ -177,7 +177,10 @@ def test_a_violation_says_how_to_reproduce_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_request_that_wedges_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(World, "sweep", lambda _world: {})
+    def no_sweep(_world: World) -> dict[str, int]:
+        return {}
+
+    monkeypatch.setattr(World, "sweep", no_sweep)
 
     found = a_broken_run(Setting(Behaviour.REQUEST_LOST, WORST, automatic=True), "plan.begun")
 

@@ -19,7 +19,7 @@ def may(resource: str, *actions: str, where: str = "") -> Grants:
 
 def read(*tables: str) -> Grants:
     """Return consistent reads of single rows."""
-    return frozenset().union(*(may(table, "dynamodb:GetItem") for table in tables))
+    return frozenset(grant for one in tables for grant in may(one, "dynamodb:GetItem"))
 
 
 def write(*tables: str) -> Grants:

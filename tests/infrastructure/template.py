@@ -77,7 +77,8 @@ def named(value: Any) -> str:  # noqa: ANN401 - an intrinsic or text
 
 def listed(value: Any) -> list[Any]:  # noqa: ANN401 - JSON
     """Return a list; one value counts as a list of one."""
-    return value if isinstance(value, list) else [value]
+    several: list[Any] = value if isinstance(value, list) else [value]
+    return several
 
 
 def statements(function: str) -> Iterator[Json]:

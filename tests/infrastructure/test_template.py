@@ -129,8 +129,8 @@ def test_every_state_outlasts_its_function() -> None:
             continue
         function = named(substitutions[resource.strip("${}")]).removesuffix("Function")
         timeout = properties(f"{function}Function")["Timeout"]
-        if isinstance(timeout, dict):
-            timeout = parameter_default(timeout["Ref"])
+        if not isinstance(timeout, int):
+            timeout = parameter_default(named(timeout))
         assert state["TimeoutSeconds"] > timeout, name
 
 

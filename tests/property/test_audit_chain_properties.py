@@ -43,7 +43,8 @@ CHAINS = st.lists(EVENTS, min_size=2, max_size=6)
 
 
 def chain_of(events: list[AuditEvent]) -> list[AuditRecord]:
-    head, records = ChainHead("r1"), []
+    head = ChainHead("r1")
+    records: list[AuditRecord] = []
     for event in events:
         record = next_record(head, event, Provenance("1", "c"))
         head = ChainHead("r1", record.seq, record.hash)

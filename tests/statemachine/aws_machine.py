@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from random import Random
@@ -244,7 +244,7 @@ class AwsMachine(Machine):
 
 
 @contextmanager
-def _running(function: str) -> Iterator[None]:
+def _running(function: str) -> Generator[None]:
     token = _RUNNING.set(function)
     try:
         yield

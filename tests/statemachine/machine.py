@@ -318,12 +318,20 @@ class Machine:
                 return
         raise AssertionError("the machine never comes to rest")
 
-    def sweep(self) -> Mapping[str, int]:
+    def sweep(self) -> None:
         """Run the sweep, then everything that follows from it."""
-        event = json.loads((ROOT / "events/reconcile_sends.json").read_text())
-        counts = self.invoke("reconcile_sends", event)
+        self.sweep_once()
         self.run()
-        return counts
+
+    def sweep_once(self) -> None:
+        """Run the sweep."""
+        event = json.loads((ROOT / "events/reconcile_sends.json").read_text())
+        self.invoke("reconcile_sends", event)
+
+    def deliver_all(self) -> None:
+        """Let the stream be heard to its end."""
+        while self.stream:
+            self._deliver()
 
     def wait(self, by: timedelta, *, sweeps: int = 4) -> None:
         """Let time pass, with a few sweeps on the way."""

@@ -126,10 +126,9 @@ def _dynamodb(operation: str, parameters: Parameters) -> Iterator[Call]:
 
 def _on_item(action: str, parameters: Parameters) -> Call:
     table = parameters["TableName"]
-    item = parameters.get("Item") or parameters["Key"]
+    item: Json = parameters.get("Item") or parameters["Key"]
     hash_key = properties(table)["KeySchema"][0]["AttributeName"]
-    value = item[hash_key]
-    text = str(value["S"] if isinstance(value, dict) else value)
+    text = str(item[hash_key]["S"])
     touched = _attributes(parameters) if action == "UpdateItem" else frozenset[str]()
     return Call(f"dynamodb:{action}", table, text, touched)
 

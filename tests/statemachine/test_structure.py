@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -260,10 +260,11 @@ def test_the_definition_has_one_way_to_fail_and_it_is_left_to_the_sweep() -> Non
 
 
 def _scalars(value: Any) -> list[Any]:  # noqa: ANN401 - JSON
-    match value:
-        case dict():
-            return [one for inner in value.values() for one in _scalars(inner)]
-        case list():
-            return [one for inner in value for one in _scalars(inner)]
-        case _:
-            return [value]
+    inner: list[Any] = []
+    if isinstance(value, dict):
+        inner = list(cast("Json", value).values())
+    elif isinstance(value, list):
+        inner = value
+    else:
+        return [value]
+    return [scalar for one in inner for scalar in _scalars(one)]

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
-pytest.register_assert_rewrite("tests.integration.aws.state_store_contract")
-
 
 @pytest.fixture(autouse=True)
 def dummy_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

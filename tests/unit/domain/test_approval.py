@@ -118,7 +118,8 @@ def test_rule_5_the_first_tries_need_no_waiting() -> None:
 
 
 def test_rule_5_every_further_try_waits_longer_and_never_longer_than_a_minute() -> None:
-    link, waits = LINK, []
+    link = LINK
+    waits: list[int] = []
     for number in range(FREE_TRIES + 20):
         link = wrong_confirmation(link, NOON)
         if number >= FREE_TRIES - 1:

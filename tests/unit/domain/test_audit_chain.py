@@ -27,7 +27,8 @@ EVENT = AuditEvent("plan.begun", "send_envelope", NOON, {"number": 1}, "r1#1")
 
 
 def a_chain(length: int = 3, chain_id: str = "r1") -> list[AuditRecord]:
-    head, records = ChainHead(chain_id), []
+    head = ChainHead(chain_id)
+    records: list[AuditRecord] = []
     for number in range(length):
         record = next_record(head, replace(EVENT, details={"number": number}), PROVENANCE)
         head = ChainHead(chain_id, record.seq, record.hash)

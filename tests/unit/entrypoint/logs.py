@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from no_undo.entrypoint.observability import logger
 
 
 @contextmanager
-def logged() -> Iterator[io.StringIO]:
+def logged() -> Generator[io.StringIO]:
     """Collect every line that is logged meanwhile, formatted as in a function's log."""
     lines = io.StringIO()
     handler = logging.StreamHandler(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -195,12 +195,11 @@ def test_a_statement_knows_two_outcomes() -> None:
 
 
 def _texts(value: object) -> list[str]:
-    match value:
-        case str():
-            return [value]
-        case dict():
-            return [text for one in value.values() for text in _texts(one)]
-        case list():
-            return [text for one in value for text in _texts(one)]
-        case _:
-            return []
+    if isinstance(value, str):
+        return [value]
+    inner: list[object] = []
+    if isinstance(value, dict):
+        inner = list(cast("dict[str, object]", value).values())
+    elif isinstance(value, list):
+        inner = cast("list[object]", value)
+    return [text for one in inner for text in _texts(one)]

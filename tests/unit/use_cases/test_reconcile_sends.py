@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -186,7 +186,7 @@ def test_p4_an_unknown_outcome_is_looked_at_ever_more_politely_and_never_given_u
     at = At()
     world = a_world(Behaviour.UNKNOWN_STATUS, watcher=at)
     in_doubt(world)
-    looks = []
+    looks: list[datetime] = []
     for _ in range(40):
         due_at = plan_of(world).due_at
         assert due_at is not None
@@ -220,7 +220,7 @@ def test_overlapping_sweeps_release_once() -> None:
     in_doubt(world)
     world.sweep()
     world.clock.advance(world.settings.settle_time)
-    at.before("store.commit plan.released", lambda: world.sweep())
+    at.before("store.commit plan.released", world.sweep)
 
     world.sweep()
 
@@ -266,6 +266,33 @@ def test_p4_a_plan_in_doubt_does_not_expire() -> None:
     assert plan_of(world).state is PlanState.EXECUTING
 
 
+def test_a_plan_due_for_expiry_before_its_deadline_waits_for_it() -> None:
+    world = a_world()
+    proposed(world)
+    change_plan(world, due_at=world.clock.now())
+
+    assert world.sweep() == {}
+    assert plan_of(world).due_at == plan_of(world).expires_at
+
+
+def test_p4_a_vendor_that_does_not_answer_settles_nothing() -> None:
+    at = At()
+    world = a_world(Behaviour.REQUEST_LOST, watcher=at)
+    in_doubt(world)
+    at.before("esign.read_envelope", failing(TransientError("throttled")))
+
+    assert world.sweep() == {"waiting": 1}
+    assert entry_of(world).first_draft_at is None
+
+
+def test_a_plan_without_an_entry_that_is_due_for_settling_waits() -> None:
+    world = a_world()
+    approved(world)
+    change_plan(world, due_kind=DueKind.SETTLE, due_at=world.clock.now())
+
+    assert world.sweep() == {"waiting": 1}
+
+
 def test_a_released_plan_is_looked_at_once_more_before_it_expires() -> None:
     world = a_world(Behaviour.LANDS_BEYOND, settings=OPERATOR_DECIDES)
     released(world)
@@ -304,7 +331,7 @@ def test_what_became_of_a_sent_envelope_is_polled_politely() -> None:
     world.esign.signs_after = None
     world.send(approved(world))
     world.resume("r1#1")
-    looks = []
+    looks: list[datetime] = []
     for _ in range(40):
         due_at = plan_of(world).due_at
         assert due_at is not None
@@ -444,7 +471,7 @@ def test_two_sweeps_that_overlap_start_one_recovery() -> None:
     world.submit()
     world.pipeline.stop("r1")
     world.clock.advance(world.settings.driver_interval)
-    at.before("store.commit execution.restarted", lambda: world.sweep())
+    at.before("store.commit execution.restarted", world.sweep)
 
     counts = world.sweep()
 
@@ -469,7 +496,7 @@ def test_a_late_hint_about_an_ended_request_is_cleared() -> None:
     world = a_world()
     world.submit(start=False)
     ended = replace(request_of(world), state=RequestState.FAILED)
-    world.store._rows[type(ended), "r1"] = ended  # noqa: SLF001 - an index that lags
+    world.store.plant(ended)  # an index that lags
     world.clock.advance(world.settings.driver_interval)
 
     assert world.sweep() == {}

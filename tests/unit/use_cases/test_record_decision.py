@@ -28,6 +28,7 @@ from tests.fakes.worlds import (
     kinds,
     plan_of,
     proposed,
+    request_of,
 )
 
 DAVE, ERIN = APPROVERS
@@ -313,9 +314,7 @@ def test_a_superseded_link_is_told_so() -> None:
     older = token(world)
     change_plan(world, links=())
     world.request_approval("r1", "second")
-    world.store._rows[type(world.link_behind(older)), world.link_behind(older).token_sha256] = (  # noqa: SLF001 - past the rules
-        replace(world.link_behind(older), state=LinkState.SUPERSEDED)
-    )
+    world.store.plant(replace(world.link_behind(older), state=LinkState.SUPERSEDED))
 
     assert kind(world.decide(older)) is ResultKind.SUPERSEDED
     assert kind(world.decide(token(world))) is ResultKind.APPROVED_WAITING
@@ -403,7 +402,10 @@ def test_pictures_and_the_document_lie_behind_a_live_link_only() -> None:
 
     assert document_url(live, world.showing).startswith("https://")
     with pytest.raises(NotFoundError):
-        page_picture(live, 1, world.showing)  # no pictures were made for this request
+        page_picture(live, 1, world.showing)  # no picture was made yet
+    picture = world.documents.put("requests/r1/round-1/page-1.png", b"PNG", "image/png")
+    world.store.plant(replace(request_of(world), pages=(picture,)))
+    assert page_picture(live, 1, world.showing) == b"PNG"
 
     world.decide(live)
     for dead in (live, "nobody"):

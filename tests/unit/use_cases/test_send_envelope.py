@@ -300,6 +300,127 @@ def test_a_confirmation_that_moved_is_decided_again() -> None:
     assert world.send(plan_id) == EXECUTED
 
 
+def test_an_answer_that_moved_is_kept_at_the_next_try_and_given_up_after_some() -> None:
+    at = At()
+    world = a_world(watcher=at)
+    plan_id = approved(world)
+    at.before("store.commit attempt.answered", failing(StaleError("moved")))
+    assert world.send(plan_id) == EXECUTED
+    assert kinds(world).count("attempt.answered") == 1
+
+    again = At()
+    moving = a_world(watcher=again)
+    plan_id = approved(moving)
+    for nth in range(1, 5):
+        again.before("store.commit attempt.answered", failing(StaleError("moved")), nth)
+    assert moving.send(plan_id) == EXECUTED
+    assert "attempt.answered" not in kinds(moving)
+
+
+def test_a_confirmation_that_keeps_moving_is_left_to_the_sweep() -> None:
+    at = At()
+    world = a_world(watcher=at)
+    plan_id = approved(world)
+    for nth in range(1, 5):
+        at.before("store.commit plan.executed", failing(StaleError("moved")), nth)
+
+    assert world.send(plan_id) == SendResult(SendOutcome.UNSETTLED, "in_doubt")
+    assert entry_of(world).state is LedgerState.EXECUTING
+
+
+def test_a_sender_that_finds_its_effect_confirmed_by_the_sweep_agrees() -> None:
+    at = At()
+    world = a_world(watcher=at)
+    plan_id = approved(world)
+
+    def the_sweep_confirms() -> None:
+        world.clock.advance(world.settings.lease)
+        world.sweep()
+
+    at.before("store.commit plan.executed", the_sweep_confirms)
+
+    assert world.send(plan_id) == EXECUTED
+    assert kinds(world).count("plan.executed") == 1
+
+
+def test_a_sender_whose_effect_was_confirmed_meanwhile_has_nothing_to_write() -> None:
+    at = At()
+    world = a_world(Behaviour.REPLY_LOST, watcher=at)
+    plan_id = approved(world)
+
+    def the_sweep_confirms() -> None:
+        world.clock.advance(world.settings.lease)
+        world.sweep()
+
+    at.before("store.commit attempt.answered", the_sweep_confirms)
+
+    assert world.send(plan_id) == EXECUTED
+    assert kinds(world)[-2:] == ["plan.executed", "attempt.answered"]
+
+
+def test_a_late_effect_of_a_closed_plan_is_recorded_and_raises_an_alarm(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    at = At()
+    world = a_world(Behaviour.LANDS_BEYOND, watcher=at)
+    plan_id = approved(world)
+
+    def the_plan_is_released_and_withdrawn_and_then_it_lands() -> None:
+        world.clock.advance(world.settings.lease)
+        world.sweep()
+        world.clock.advance(world.settings.settle_time)
+        world.sweep()
+        world.withdraw("r1")
+        world.clock.advance(timedelta(minutes=100))
+
+    at.before("store.commit attempt.answered", the_plan_is_released_and_withdrawn_and_then_it_lands)
+
+    assert world.send(plan_id) == EXECUTED
+    assert plan_of(world).state is PlanState.EXECUTED
+    assert "the effect of a closed plan has happened" in caplog.text
+
+
+def test_a_release_that_moved_is_decided_again_and_one_that_is_taken_is_left() -> None:
+    at = At()
+    world = a_world(Behaviour.NOT_SENT, watcher=at)
+    plan_id = approved(world)
+    at.before("store.commit plan.released", failing(StaleError("moved")))
+    world.send(plan_id)
+    assert entry_of(world).state is LedgerState.RELEASED
+
+    other = At()
+    taken = a_world(Behaviour.NOT_SENT, watcher=other)
+    plan_id = approved(taken)
+
+    def the_sweep_releases() -> None:
+        taken.clock.advance(taken.settings.lease)
+        taken.sweep()
+        taken.clock.advance(taken.settings.settle_time)
+        taken.sweep()
+
+    other.before("store.commit plan.released", the_sweep_releases)
+    taken.send(plan_id)
+    assert kinds(taken).count("plan.released") == 1
+
+    third = At()
+    moving = a_world(Behaviour.NOT_SENT, watcher=third)
+    plan_id = approved(moving)
+    for nth in range(1, 5):
+        third.before("store.commit plan.released", failing(StaleError("moved")), nth)
+    moving.send(plan_id)
+    assert entry_of(moving).state is LedgerState.EXECUTING
+
+
+def test_a_refusal_that_cannot_be_recorded_is_still_a_refusal() -> None:
+    at = At()
+    world = a_world(watcher=at)
+    plan_id = approved(world)
+    change_plan(world, title="Another title")
+    at.before("store.commit plan.begin_refused", failing())
+
+    assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "plan_changed")
+
+
 def test_a_confirmation_whose_answer_was_lost_is_left_to_whoever_looks_next() -> None:
     at = At()
     world = a_world(watcher=at)
@@ -697,10 +818,8 @@ def test_a_fence_taken_between_looking_and_writing_stops_the_begin() -> None:
     plan_id = approved(world)
     key = plan_of(world).fence_key
 
-    def somebody_takes_it() -> None:
-        world.store._rows[Fence, key] = Fence(key, "r9#1", "", 1)  # noqa: SLF001 - past the rules
-
-    at.before("store.commit plan.begun", somebody_takes_it)
+    taken = Fence(key, holder="r9#1", revision=1)
+    at.before("store.commit plan.begun", lambda: world.store.plant(taken))
 
     assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "fence_held")
     assert world.esign.sends == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Mapping
+from datetime import timedelta
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
@@ -27,12 +28,17 @@ def log_unexpected(error: BaseException) -> None:
     logger.error("unexpected error", error=type(error).__name__, places=places[-12:])
 
 
-def publish_counts(counts: Mapping[str, int]) -> None:
-    """Publish what a sweep did, one metric per kind of deed (embedded metric format)."""
+def publish_sweep(counts: Mapping[str, int], oldest_doubt: timedelta) -> None:
+    """Publish what a sweep did, one metric per kind of deed, and what it could not end.
+
+    Args:
+        counts: Number by kind of deed.
+        oldest_doubt: Age of the oldest attempt in doubt; the age alarm looks at it (design 8.6).
+    """
     metrics = Metrics()
     for name, count in counts.items():
-        metrics.add_metric(
-            name=f"Sweep{name.title().replace('_', '')}", unit=MetricUnit.Count, value=count
-        )
-    if counts:
-        metrics.flush_metrics()
+        metric = f"Sweep{name.title().replace('_', '')}"
+        metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
+    seconds = oldest_doubt.total_seconds()
+    metrics.add_metric(name="OldestInDoubtSeconds", unit=MetricUnit.Seconds, value=seconds)
+    metrics.flush_metrics()

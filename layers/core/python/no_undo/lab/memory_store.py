@@ -124,6 +124,11 @@ class MemoryStateStore:
             if self._opens[request_id, approver] <= MAX_RECORDED_OPENS:
                 self._append(opens_chain_of(request_id), opened(approver, at))
 
+    def plant(self, row: Row) -> None:
+        """Put a row past every rule, as somebody with access to the tables could."""
+        with self._lock:
+            self._rows[_key_of(row)] = row
+
     def _append(self, chain_id: str, event: AuditEvent) -> AuditRecord:
         chain = self._chains.get(chain_id, [])
         head = ChainHead(chain_id, chain[-1].seq, chain[-1].hash) if chain else ChainHead(chain_id)

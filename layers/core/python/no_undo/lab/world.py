@@ -7,7 +7,7 @@ own time limit, and may die at any port call without taking anything else with i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -327,7 +327,7 @@ class World:
         ]
 
     @contextmanager
-    def invocation(self, function: str) -> Iterator[None]:
+    def invocation(self, function: str) -> Generator[None]:
         """Name the function that runs, for the watcher."""
         before, self.function = self.function, function
         try:

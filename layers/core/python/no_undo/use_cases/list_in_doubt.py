@@ -60,3 +60,14 @@ def _view(plan: Plan, entry: LedgerEntry) -> DoubtView:
         refused=entry.refused,
         last_evidence="" if last is None else f"{last.source}: {last.says}",
     )
+
+
+def oldest_doubt(store: StateStore, clock: Clock) -> timedelta:
+    """Return how long the oldest attempt in doubt has been open; zero when none is."""
+    now = clock.now()
+    ages = (
+        now - one.began_at
+        for one in list_in_doubt(store, clock)
+        if one.state is PlanState.EXECUTING
+    )
+    return max(ages, default=timedelta(0))

@@ -1,0 +1,74 @@
+"""What an operator is shown, and what the age alarm looks at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from no_undo.domain.audit_chain import AuditEvent, Provenance
+from no_undo.domain.documents import DocumentRef
+from no_undo.domain.ledger import Attempt, Evidence, LedgerEntry, LedgerState
+from no_undo.domain.plan import DueKind, Plan, PlanState
+from no_undo.lab.fixed_clock import FixedClock
+from no_undo.lab.memory_store import MemoryStateStore
+from no_undo.ports import Change, Save
+from no_undo.use_cases.list_in_doubt import list_in_doubt, oldest_doubt
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+def store_with(*states: PlanState) -> MemoryStateStore:
+    """Store one plan per state; plan n began n hours ago."""
+    store = MemoryStateStore(Provenance("test", "test"))
+    for hours, state in enumerate(states, start=1):
+        began = NOW - timedelta(hours=hours)
+        plan = Plan(
+            plan_id=f"r{hours}#1",
+            request_id=f"r{hours}",
+            tenant="t",
+            requester="caller",
+            requester_email="",
+            round=1,
+            action_kind="esign.send",
+            title="Invoice",
+            instruction="send it",
+            document=DocumentRef("k", "v", "0" * 64),
+            recipients=(),
+            target="1",
+            fence_key=f"f{hours}",
+            approvers=(),
+            quorum=1,
+            created_at=began,
+            expires_at=NOW + timedelta(days=300),
+            state=state,
+            due_kind=DueKind.EXPIRE,
+            due_at=NOW + timedelta(days=300),
+        )
+        attempt = Attempt(f"a{hours}", 1, began, began + timedelta(minutes=2))
+        entry = LedgerEntry(
+            plan.plan_id,
+            LedgerState.EXECUTING,
+            (attempt,),
+            evidence=(Evidence(began, "send answer", "no usable answer"),),
+        )
+        event = AuditEvent("plan.begun", "test", NOW)
+        store.commit(Change(plan.request_id, event, (Save(plan), Save(entry))))
+    return store
+
+
+def test_what_is_in_doubt_is_listed_the_longest_first_with_its_last_evidence() -> None:
+    store = store_with(PlanState.EXECUTING, PlanState.EXECUTED, PlanState.RELEASED)
+
+    found = list_in_doubt(store, FixedClock(NOW))
+
+    assert [one.plan_id for one in found] == ["r3#1", "r1#1"]
+    assert found[0].last_evidence == "send answer: no usable answer"
+
+
+def test_the_age_alarm_sees_the_oldest_open_attempt_and_no_released_one() -> None:
+    store = store_with(PlanState.EXECUTING, PlanState.EXECUTING, PlanState.RELEASED)
+
+    assert oldest_doubt(store, FixedClock(NOW)) == timedelta(hours=2)
+
+
+def test_nothing_in_doubt_has_no_age() -> None:
+    assert oldest_doubt(store_with(), FixedClock(NOW)) == timedelta(0)
