@@ -77,8 +77,7 @@ def named(value: Any) -> str:  # noqa: ANN401 - an intrinsic or text
 
 def listed(value: Any) -> list[Any]:  # noqa: ANN401 - JSON
     """Return a list; one value counts as a list of one."""
-    several: list[Any] = value if isinstance(value, list) else [value]
-    return several
+    return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] # JSON
 
 
 def statements(function: str) -> Iterator[Json]:

@@ -23,8 +23,6 @@ from tests.statemachine.definition import states
 
 EVIDENCE = sorted(set(resources("AWS::DynamoDB::Table")) - {"IdempotencyTable"})
 FUNCTIONS = sorted(functions())
-SIGNED_BY_THE_VENDOR = "/webhooks/esign"
-"""Its function checks the signature over the body; the gateway cannot."""
 OPENS_DOCUMENTS = {
     "submit_request",
     "extract_fields",

@@ -10,6 +10,7 @@ import pytest
 from no_undo.domain import errors
 from no_undo.domain.waiting import BEGIN_AGAIN, WaitKind
 from tests.statemachine.definition import (
+    PATH,
     Json,
     definition,
     errors_named,
@@ -264,7 +265,17 @@ def _scalars(value: Any) -> list[Any]:  # noqa: ANN401 - JSON
     if isinstance(value, dict):
         inner = list(cast("Json", value).values())
     elif isinstance(value, list):
-        inner = value
+        inner = value  # pyright: ignore[reportUnknownVariableType] # JSON
     else:
         return [value]
     return [scalar for one in inner for scalar in _scalars(one)]
+
+
+def test_the_readme_has_a_row_for_every_state() -> None:
+    readme = (PATH.parent / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \**([A-Z][^|*]*?)\** \|", readme, re.MULTILINE)
+    named = {name.strip() for row in rows for name in row.split(",")}
+
+    documented = {one for one in states() if not one.startswith("Note Failure In")}
+    assert documented <= named
+    assert named - {"Note Failure In ..."} == documented

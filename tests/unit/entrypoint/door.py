@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -53,13 +55,17 @@ class StartedExecutions:
         return False
 
 
-def a_door() -> Door:
-    """Return a door to an empty deployment with both accounts."""
+def a_door(callers: Mapping[str, str] = POLICY.callers) -> Door:
+    """Return a door to an empty deployment with both accounts.
+
+    Args:
+        callers: Identities of people and their addresses.
+    """
     clock = FixedClock()
     return Door(
         store=MemoryStateStore(Provenance("test", "0" * 16)),
         documents=MemoryDocumentStore(),
-        policies=FixedPolicies({TENANT: POLICY}),
+        policies=FixedPolicies({TENANT: replace(POLICY, callers=callers)}),
         executions=StartedExecutions(),
         inspector=PaperInspector(),
         clock=clock,

@@ -49,6 +49,16 @@ DRIVEN: Final = frozenset(
     }
 )
 """Functions that an execution calls; only these can die together with one."""
+_ALWAYS_CONFIRMED: Final = frozenset(
+    {
+        Behaviour.REPLY_LOST,
+        Behaviour.LAGS,
+        Behaviour.LANDS_WITHIN,
+        Behaviour.BAD_GATEWAY,
+        Behaviour.UNKNOWN_STATUS,
+    }
+)
+"""Behaviours under which the effect happens and is seen in time, by the record or by a person."""
 _TRANSACTION: Final = "store.commit"
 _BY_HAND: Final = Statement("lab operator", "the system of record cannot say", "looked at the mail")
 
@@ -247,10 +257,10 @@ class CrashReport:
 
 
 def settings() -> tuple[Setting, ...]:
-    """Return every column: each behaviour against three vendors and policies.
+    """Return every column: each behaviour against both vendors, and with retries by a person.
 
-    A vendor that refuses a second send, with retries asked of a person, is left out: it is the
-    mildest of the four, and each of its two halves is in another column.
+    Who retries is asked only at the worse vendor, and only where an attempt can be released; the
+    other behaviours end in a confirmation, whatever the policy is.
     """
     return tuple(
         Setting(behaviour, second_send, automatic)
@@ -260,6 +270,7 @@ def settings() -> tuple[Setting, ...]:
             (SecondSend.MAILS_AGAIN, True),
             (SecondSend.MAILS_AGAIN, False),
         )
+        if automatic or behaviour not in _ALWAYS_CONFIRMED
     )
 
 
@@ -313,22 +324,26 @@ def run_column(setting: Setting, *, points: str = "all", seed: int = 0) -> Colum
     column = Column(setting)
     recorder = Recorder()
     _note(column, None, live_once(setting, recorder, seed, definition), seed)
-    for death in deaths(recorder.calls):
+    worst = setting.automatic and setting.second_send is SecondSend.MAILS_AGAIN
+    for death in deaths(recorder.calls, with_executions=worst):
         if points in ("all", "") or points in death.point:
             life = live_once(setting, Killer(death), seed, definition, death)
             _note(column, death, life, seed)
     return column
 
 
-def deaths(calls: list[tuple[str, str]]) -> Iterator[Death]:
+def deaths(calls: list[tuple[str, str]], *, with_executions: bool = True) -> Iterator[Death]:
     """Return every death of a life: at each call, on both sides, and with its execution.
 
-    With its execution it dies only after the call: before the next one is the same moment.
+    Args:
+        calls: Function and call, in order.
+        with_executions: Also deaths that take the execution along; only after the call, because
+            before the next one is the same moment.
     """
     for number, (function, call) in enumerate(calls):
         for when in When if call.startswith(_TRANSACTION) else (When.BEFORE, When.AFTER):
             yield Death(number, function, call, when, Takes.NOTHING)
-        if function in DRIVEN:
+        if with_executions and function in DRIVEN:
             yield Death(number, function, call, When.AFTER, Takes.EXECUTION)
 
 
@@ -453,8 +468,8 @@ def _sign(column: Column, row: str) -> str:
 def _summary(report: CrashReport) -> list[str]:
     totals = report.to_json()
     lines = [
-        "Each cell: a vendor that refuses a second send, one that mails again, and one that mails",
-        "again while only an operator may retry.",
+        "Each cell: a vendor that refuses a second send, one that mails again, and, where an",
+        "attempt can be released, one that mails again while only an operator may retry.",
         f"{totals['cells']} lives, {totals['points']} points, {totals['behaviours']} behaviours,",
         f"{totals['schedules']} schedules of {len(report.explorations)} meetings,",
         f"{totals['seconds']} seconds, seed {totals['seed']}.",

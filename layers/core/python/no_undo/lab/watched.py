@@ -57,6 +57,7 @@ class Watched:
             label = " ".join((f"{self._name}.{method}", *_detail(args))).strip()
             return self._watcher.around(label, lambda: found(*args, **kwargs))
 
+        self.__dict__[method] = call  # found directly from now on
         return call
 
 

@@ -45,6 +45,9 @@ BATCH = 100
 LONGEST_PAUSE = timedelta(minutes=15)
 """Longest pause between two looks at one plan."""
 
+MOST_DOUBLINGS = 8
+"""With checks every five minutes, a request that keeps failing is tried again once a day."""
+
 _EXPIRABLE = (PlanState.AWAITING_APPROVAL, PlanState.APPROVED, PlanState.RELEASED)
 
 
@@ -236,7 +239,11 @@ def _next_follow_up(plan: Plan, gate: Gate, now: datetime) -> datetime:
 
 
 def look_at_driver(request_id: str, gate: Gate, executions: Executions) -> str:
-    """Start a recovery execution for an open request that nothing drives (design 4)."""
+    """Start a recovery execution for an open request that nothing drives (design 4).
+
+    Each recovery doubles the time to the next look, so that a request which fails the same way
+    again and again is neither given up nor hammered.
+    """
     request = gate.store.request(request_id)
     now = gate.clock.now()
     if request is None or request.check_at is None or request.check_at > now:
@@ -244,7 +251,8 @@ def look_at_driver(request_id: str, gate: Gate, executions: Executions) -> str:
     if request.state in ENDED:
         gate.store.reschedule(replace(request, check_at=None))
         return ""
-    later = replace(request, check_at=now + gate.settings.driver_interval)
+    pause = gate.settings.driver_interval * 2 ** min(request.executions, MOST_DOUBLINGS)
+    later = replace(request, check_at=now + pause)
     if executions.is_running(execution_name(request_id, request.executions)):
         gate.store.reschedule(later)
         return "driven"
