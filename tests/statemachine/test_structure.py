@@ -49,7 +49,7 @@ def every_error() -> dict[str, type[errors.NoUndoError]]:
     found: list[type[errors.NoUndoError]] = [errors.NoUndoError]
     for one in found:
         found.extend(one.__subclasses__())
-    return {one.__name__: one for one in found}
+    return {one.__name__: one for one in found if one.__module__ == errors.__name__}
 
 
 REPEATABLE = {

@@ -125,7 +125,7 @@ def run_route(options: argparse.Namespace) -> Exit:
     if options.compare:
         other = _json(options.compare)
         mode, other_mode = _mode(options.response), _mode(options.compare)
-        data = other.get("output", {}).get("data") or {}
+        data: dict[str, Any] = other.get("output", {}).get("data") or {}
         witnesses.append(SecondReadingWitness(mode, other_mode, data))
     routing = route_fields(
         output.get("data") or {},

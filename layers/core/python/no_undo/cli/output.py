@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, cast
 
 
 class Exit(IntEnum):
@@ -43,4 +43,6 @@ def progress(text: str) -> None:
 def _cell(value: object) -> str:
     if value is None or value == "":
         return "-"
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one) for one in cast("Sequence[object]", value))
+    return str(value)

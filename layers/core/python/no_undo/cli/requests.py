@@ -112,7 +112,7 @@ def _follow(api: ApiClient, request_id: str) -> dict[str, Any]:
     told = ""
     while True:
         view = api.get(f"/requests/{quote(request_id)}")
-        done = view["stages_done"][-1:] if view["state"] == "PREPARING" else []
+        done: list[str] = view["stages_done"][-1:] if view["state"] == "PREPARING" else []
         now = " ".join([view["state"].lower().replace("_", " "), *done])
         if now != told:
             progress(now + (" (in doubt)" if view["in_doubt"] else ""))
