@@ -27,7 +27,7 @@ def every_error() -> list[type[errors.NoUndoError]]:
     found: list[type[errors.NoUndoError]] = [errors.NoUndoError]
     for one in found:
         found.extend(one.__subclasses__())
-    return found
+    return [one for one in found if one.__module__ == errors.__name__]
 
 
 def made(kind: type[errors.NoUndoError]) -> errors.NoUndoError:

@@ -73,8 +73,11 @@ class Dependencies:
     # AWS
 
     def _client(self, service: str, configure: Callable[[str], Config] = client_config) -> Any:  # noqa: ANN401 - boto3 makes clients at run time
-        session: Any = boto3.Session()  # its stubs know a fixed list of services
-        return session.client(service, config=configure(self._version))
+        return self._session.client(service, config=configure(self._version))
+
+    @cached_property
+    def _session(self) -> Any:  # noqa: ANN401 - its stubs know a fixed list of services
+        return boto3.Session()
 
     @cached_property
     def clock(self) -> SystemClock:
