@@ -161,7 +161,7 @@ def crash_sender(  # noqa: PLR0913, PLR0917 - everybody is in this scene
 ) -> None:
     """Kill the sender between the vendor's effect and our knowing of it, and wait for the truth."""
     wait_for(lambda: vendor.is_holding(hold), "the sender to stand right after the vendor's effect")
-    pid = kill_sender()
+    pid = kill_sender(running)
     story.tell(f"KILLED the sender (pid {pid}): the vendor has sent, nothing here knows")
     view = wait_for(
         lambda: one if (one := _open_view(api, request_id))["in_doubt"] else None, "the doubt"

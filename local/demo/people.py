@@ -13,8 +13,9 @@ from urllib.parse import urljoin
 import boto3
 import httpx
 
+from local.stack.bring_up import STACK_NAME
 from local.stack.inbox import messages
-from local.stack.stack import RunningStack
+from local.stack.stack import RunningStack, read_state
 from no_undo.cli.api import ApiClient
 
 PATIENCE_SECONDS = 60.0
@@ -85,7 +86,17 @@ def read_link(running: RunningStack, approver: str, request_title: str) -> str:
 
 
 def approve(link: str) -> None:
+    """Open the link, read the card, type the two words and approve; raises as `decide`."""
+    decide(link, "approve")
+
+
+def decide(link: str, decision: str, reason: str = "") -> None:
     """Open the link as a browser would, read the card, type the two words, post the form.
+
+    Args:
+        link: The mailed link.
+        decision: `approve` or `reject`.
+        reason: What the approver writes; needed to reject.
 
     Raises:
         DemoError: The page is no card, or the decision was not taken.
@@ -97,10 +108,10 @@ def approve(link: str) -> None:
         words = re.search(r"type these two words: ([a-z]+ [a-z]+)", text)
         if words is None:
             raise DemoError("the page behind the link is not a card with two words to type")
-        typed = {"decision": "approve", "reason": "", "confirmation": words.group(1)}
+        typed = {"decision": decision, "reason": reason, "confirmation": words.group(1)}
         answer = browser.post(urljoin(link, page.action), data={**page.fields, **typed})
     if answer.is_error:
-        raise DemoError(f"the approval was answered with {answer.status_code}")
+        raise DemoError(f"the decision was answered with {answer.status_code}")
 
 
 class Vendor:
@@ -146,22 +157,41 @@ def sweep(running: RunningStack) -> None:
     )
 
 
-def kill_sender() -> int:
+def kill_sender(running: RunningStack) -> int:
     """Kill the process that runs Send Envelope, as a crash would; return its pid.
 
     Raises:
         DemoError: There is no such process.
     """
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and _runs_sender(folder):
-            os.kill(int(folder.name), signal.SIGKILL)
-            return int(folder.name)
+    for pid in workers_of(running, "SendEnvelope"):
+        os.kill(pid, signal.SIGKILL)
+        return pid
     raise DemoError("the process of Send Envelope was not found")
 
 
-def _runs_sender(folder: Path) -> bool:
+def workers_of(running: RunningStack, function: str) -> list[int]:
+    """Return the processes in which this stack's emulator runs a function, such as `SendEnvelope`.
+
+    Children of this emulator only: another stack on the same machine is none of our business.
+    """
+    emulators = {one.pid for one in read_state(running.data).running if one.name == "emulator"}
+    name = f"AWS_LAMBDA_FUNCTION_NAME={STACK_NAME}-{function}Function-".encode()
+    return [
+        int(folder.name)
+        for folder in Path("/proc").iterdir()
+        if folder.name.isdigit() and _parent(folder) in emulators and name in _environment(folder)
+    ]
+
+
+def _parent(folder: Path) -> int | None:
     try:
-        environment = (folder / "environ").read_bytes()
+        return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it has ended meanwhile
+        return None
+
+
+def _environment(folder: Path) -> bytes:
+    try:
+        return (folder / "environ").read_bytes()
     except OSError:
-        return False
-    return b"AWS_LAMBDA_FUNCTION_NAME=" in environment and b"SendEnvelope" in environment
+        return b""

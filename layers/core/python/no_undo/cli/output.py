@@ -1,12 +1,12 @@
-"""What the command prints: JSON for programs, a table for a person at a terminal."""
+"""What the command prints: JSON for programs, tables for a person at a terminal."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, cast
+from typing import Any, TextIO, TypeGuard
 
 
 class Exit(IntEnum):
@@ -17,32 +17,84 @@ class Exit(IntEnum):
     COULD_NOT_TELL = 2
 
 
-def show(value: Mapping[str, Any]) -> None:
-    """Print a result to standard output; on a terminal indented, for a person."""
-    indent = 2 if sys.stdout.isatty() else None
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent, default=str) + "\n")
+def show(value: Mapping[str, Any], columns: Mapping[str, Sequence[str]] | None = None) -> None:
+    """Print a result to standard output: one line of JSON, or tables on a terminal.
+
+    Args:
+        value: Anything JSON can say.
+        columns: Which columns a list of rows gets on a terminal, by its key; otherwise all.
+    """
+    if sys.stdout.isatty():
+        _print(sys.stdout, "\n".join(_sheet(value, columns or {})))
+    else:
+        # ASCII, so that no locale and no lone surrogate can keep it from being printed.
+        _print(sys.stdout, json.dumps(value, allow_nan=False))
 
 
-def show_rows(key: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Print rows: `{key: [...]}` as JSON, or a table with these columns on a terminal."""
-    if not sys.stdout.isatty():
-        show({key: list(rows)})
-        return
-    table = [columns, *([_cell(row.get(one)) for one in columns] for row in rows)]
-    widths = [max(len(line[place]) for line in table) for place in range(len(columns))]
-    for line in table:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+def tell(text: str) -> None:
+    """Print a line to standard error."""
+    _print(sys.stderr, printable(text))
 
 
 def progress(text: str) -> None:
-    """Print one line of progress to standard error."""
-    sys.stderr.write(text + "\n")
+    """Print a line to standard error if somebody is watching."""
+    if sys.stderr.isatty():
+        tell(text)
+
+
+def printable(text: str) -> str:
+    """Return text without what could move a terminal's cursor or hide other text."""
+    return "".join(one if one.isprintable() else " " if one.isspace() else "?" for one in text)
+
+
+def _print(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def _sheet(value: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    plain = {_title(key): one for key, one in value.items() if not _is_rows(one)}
+    width = max(map(len, plain), default=0)
+    for title, one in plain.items():
+        yield f"{title:{width}}  {_cell(one)}"
+    for key, rows in value.items():
+        if _is_rows(rows):
+            yield from ("", _title(key)) if plain or len(value) > 1 else ()
+            yield from _table(
+                rows, columns.get(key) or list(dict.fromkeys(c for r in rows for c in r))
+            )
+
+
+def _is_rows(value: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(one, Mapping) for one in value)
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    lines = [[_title(one) for one in columns]]
+    lines += [[_cell(row.get(one)) for one in columns] for row in rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _title(key: str) -> str:
+    return printable(key).replace("_", " ")
 
 
 def _cell(value: object) -> str:
-    if value is None or value == "":
-        return "-"
-    if isinstance(value, list | tuple):
-        return ", ".join(str(one) for one in cast("Sequence[object]", value))
-    return str(value)
+    match value:
+        case None | "" | [] | ():
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case Mapping():
+            return ", ".join(f"{_title(str(key))}: {_cell(one)}" for key, one in value.items())
+        case list() | tuple():
+            return ", ".join(map(_cell, value))
+        case _:
+            return printable(str(value))

@@ -10,7 +10,7 @@ from typing import Any
 
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.documents import DocumentRef
-from no_undo.domain.errors import InvalidRequestError, UnresolvedRecipientError
+from no_undo.domain.errors import InvalidRequestError, NotFoundError, UnresolvedRecipientError
 from no_undo.domain.invoice import parse_invoice
 from no_undo.domain.recipients import Recipient, check_recipients
 from no_undo.domain.redaction import RedactionTarget
@@ -145,8 +145,7 @@ def _source(submission: Submission, door: Door) -> tuple[Source, bytes]:
         parse_invoice(submission.invoice)
         text = json.dumps(submission.invoice, ensure_ascii=False, sort_keys=True)
         return Source.INVOICE, text.encode("utf-8")
-    key = _upload_key(submission.tenant, submission.upload_id)
-    content = door.documents.get_upload(key, max_bytes=MAX_DOCUMENT_BYTES)
+    content = _uploaded(submission, door)
     facts = door.inspector.inspect(content)
     if facts.signed:
         raise InvalidRequestError(
@@ -155,6 +154,22 @@ def _source(submission: Submission, door: Door) -> tuple[Source, bytes]:
             field="document",
         )
     return Source.UPLOAD, content
+
+
+def _uploaded(submission: Submission, door: Door) -> bytes:
+    key = _upload_key(submission.tenant, submission.upload_id)
+    try:
+        return door.documents.get_upload(key, max_bytes=MAX_DOCUMENT_BYTES)
+    except NotFoundError:
+        raise InvalidRequestError(
+            "Nothing was uploaded under this id, or a request took it already.",
+            field="document.upload_id",
+        ) from None
+    except InvalidRequestError:
+        raise InvalidRequestError(
+            f"The document was refused: at most {MAX_DOCUMENT_BYTES} bytes are accepted.",
+            field="document",
+        ) from None
 
 
 def _request(submission: Submission, request_id: str, source: Source, door: Door) -> Request:

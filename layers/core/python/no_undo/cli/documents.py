@@ -1,0 +1,113 @@
+"""Commands about a PDF: pii scan, redaction verify. The file stays on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from no_undo.cli.files import read_bytes
+from no_undo.cli.output import Exit, show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from no_undo.domain.pii import Finding
+
+
+def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its class private
+    """Add the commands about documents."""
+    pii = commands.add_parser("pii", help="personal data in a PDF")
+    scan = pii.add_subparsers(required=True, metavar="COMMAND").add_parser(
+        "scan", help="kind, page and position of each finding; 1: some, 2: pages without text"
+    )
+    scan.add_argument("file", type=Path, help="a PDF")
+    scan.add_argument("--show-values", action="store_true", help="also print what was found")
+    scan.set_defaults(run=run_pii_scan)
+    redaction = commands.add_parser("redaction", help="proof that values are gone")
+    verify = redaction.add_subparsers(required=True, metavar="COMMAND").add_parser(
+        "verify", help="verdict per channel and reader; 0: proven, 1: found, 2: not proven"
+    )
+    verify.add_argument("--before", type=Path, required=True, help="the original PDF")
+    verify.add_argument("--after", type=Path, required=True, help="the redacted PDF")
+    verify.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        help="what must be gone, repeated; without any: what is detected in the original",
+    )
+    verify.add_argument(
+        "--signature-fields", type=int, default=0, help="how many signing parties must survive"
+    )
+    verify.set_defaults(run=run_redaction_verify)
+
+
+def run_pii_scan(options: argparse.Namespace) -> Exit:
+    """Show what the detector finds, page by page.
+
+    Exit 1 when it finds something, 2 when it cannot tell: a page without text, or only hints.
+    """
+    from no_undo.adapters.document_inspector import PdfiumDocumentInspector  # noqa: PLC0415
+    from no_undo.adapters.pii_validators import PatternPiiDetector  # noqa: PLC0415
+    from no_undo.domain.pii import REPORT_FLOOR  # noqa: PLC0415
+
+    pages = PdfiumDocumentInspector().page_texts(read_bytes(options.file))
+    detector = PatternPiiDetector()
+    found = [(page.page_index + 1, one) for page in pages for one in detector.findings(page.text)]
+    unread = [page.page_index + 1 for page in pages if not page.text.strip()]
+    findings = [_finding(page, one, with_value=options.show_values) for page, one in found]
+    show({"findings": findings, "unread_pages": unread})
+    if any(one.confidence >= REPORT_FLOOR for _, one in found):
+        return Exit.NO
+    return Exit.COULD_NOT_TELL if found or unread else Exit.YES
+
+
+def _finding(page: int, one: Finding, *, with_value: bool) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "page": page,
+        "start": one.start,
+        "end": one.end,
+        "confidence": one.confidence,
+        "reason": one.reason,
+        **({"value": one.value} if with_value else {}),
+    }
+
+
+def run_redaction_verify(options: argparse.Namespace) -> Exit:
+    """Prove removal on two files; exit 0 only when every reader ran and found nothing."""
+    from no_undo.adapters.redaction_verifier import IndependentReadersVerifier  # noqa: PLC0415
+    from no_undo.domain.redaction import ChannelResult, RedactionVerdict  # noqa: PLC0415
+
+    before, after = read_bytes(options.before), read_bytes(options.after)
+    rows = IndependentReadersVerifier().verify(
+        before,
+        after,
+        _values(options.value, before),
+        signature_fields=options.signature_fields,
+    )
+    verdict = RedactionVerdict(rows)
+    channels = [
+        {"channel": r.channel, "reader": r.reader, "result": r.result.value, "detail": r.detail}
+        for r in rows
+    ]
+    show({"proven": verdict.proven, "channels": channels})
+    if verdict.proven:
+        return Exit.YES
+    found = any(row.result is ChannelResult.FOUND for row in rows)
+    return Exit.NO if found else Exit.COULD_NOT_TELL
+
+
+def _values(given: Sequence[str], before: bytes) -> dict[str, str]:
+    """Return value to kind: what was given, or else what the detector finds in the original."""
+    if given:
+        return dict.fromkeys(given, "literal")
+    from no_undo.adapters.document_inspector import PdfiumDocumentInspector  # noqa: PLC0415
+    from no_undo.adapters.pii_validators import PatternPiiDetector  # noqa: PLC0415
+
+    detector = PatternPiiDetector()
+    return {
+        value: kind
+        for page in PdfiumDocumentInspector().page_texts(before)
+        for kind, value in detector.detect(page.text)
+    }
