@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from no_undo.domain.extraction_schema import FREIGHT_INVOICE
@@ -260,6 +260,11 @@ def _requested(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterato
 
 
 @unhurried
+@example(
+    data={},
+    metadata={"a": [None]},
+    properties={"a": {"type": "object", "properties": {"a": {"type": "string"}}}},
+)
 @given(objects, objects, st.dictionaries(st.text("abc", max_size=2), schemas, max_size=3))
 def test_every_requested_field_is_routed_and_no_path_twice(
     data: Mapping[str, object], metadata: Mapping[str, object], properties: Mapping[str, object]

@@ -58,7 +58,7 @@ def store_with(*states: PlanState) -> MemoryStateStore:
 def test_what_is_in_doubt_is_listed_the_longest_first_with_its_last_evidence() -> None:
     store = store_with(PlanState.EXECUTING, PlanState.EXECUTED, PlanState.RELEASED)
 
-    found = list_in_doubt(store, FixedClock(NOW))
+    found = list_in_doubt(store, FixedClock(NOW)).plans
 
     assert [one.plan_id for one in found] == ["r3#1", "r1#1"]
     assert found[0].last_evidence == "send answer: no usable answer"

@@ -521,13 +521,19 @@ def _visit(path: str, node: _Node, depth: int) -> Iterator[ExtractedField]:
         yield _leaf(path, _Node(_ABSENT, _ABSENT, _ABSENT))
     elif _is_leaf(node):
         yield _leaf(path, node)
-    elif node.length() > 0:
-        for index in range(node.length()):
-            yield from _visit(f"{path}[{index}]", node.item(index), depth + 1)
-    elif names := node.names():
-        for name in names:
-            yield from _visit(_joined(path, name), node.member(name), depth + 1)
-    elif path:
+    else:
+        yield from _visit_below(path, node, depth)
+
+
+def _visit_below(path: str, node: _Node, depth: int) -> Iterator[ExtractedField]:
+    """Visit items and members; an object that was asked for keeps its members beside a list."""
+    items = node.length()
+    members = node.names() if items == 0 or node.asks_for("object") else ()
+    for index in range(items):
+        yield from _visit(f"{path}[{index}]", node.item(index), depth + 1)
+    for name in members:
+        yield from _visit(_joined(path, name), node.member(name), depth + 1)
+    if path and not items and not members:
         yield _leaf(path, node)
 
 
