@@ -7,6 +7,7 @@ restart. All of it listens on 127.0.0.1 only.
 
 import contextlib
 import fcntl
+import functools
 import json
 import random
 import socket
@@ -73,7 +74,13 @@ class RunningStack:
     @property
     def aws(self) -> Aws:
         """Clients of the emulator."""
-        return Aws(self.url("emulator"))
+        return _clients(self.url("emulator"))
+
+
+@functools.cache
+def _clients(endpoint_url: str) -> Aws:
+    """Return the clients of one emulator; making one anew costs more than most calls."""
+    return Aws(endpoint_url)
 
 
 def read_state(data: Path) -> StackState:

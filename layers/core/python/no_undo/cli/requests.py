@@ -74,7 +74,11 @@ def run_submit(options: argparse.Namespace) -> Exit:
         show({"request_id": request_id})
         return Exit.YES
     tell(f"request {request_id}")
-    view = _follow(api, request_id)
+    try:
+        view = _follow(api, request_id)
+    except KeyboardInterrupt:
+        tell(f"the request goes on; look with: no-undo status {request_id}")
+        raise
     show(view)
     if view["state"] in GOOD_ENDINGS:
         return Exit.YES

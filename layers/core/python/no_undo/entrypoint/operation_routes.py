@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from no_undo.domain.errors import InvalidRequestError
@@ -10,7 +11,7 @@ from no_undo.entrypoint.http_requests import HttpRequest
 from no_undo.entrypoint.http_responses import HttpAnswer, json_answer
 from no_undo.entrypoint.inputs import StatementBody, read_body
 from no_undo.entrypoint.request_routes import TENANT_CLAIM
-from no_undo.use_cases.list_in_doubt import DoubtView, list_in_doubt
+from no_undo.use_cases.list_in_doubt import Doubts, list_in_doubt
 from no_undo.use_cases.settle_plan import (
     Outcome,
     Statement,
@@ -29,8 +30,7 @@ def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
     """Answer `/operations/...`: what is in doubt, or one decision with its reason."""
     caller = request.caller(tenant_claim=TENANT_CLAIM)
     if request.route_key == "GET /operations/in-doubt":
-        plans = [_as_json(one) for one in list_in_doubt(deps.store, deps.clock)]
-        return json_answer(200, {"plans": plans})
+        return json_answer(200, _as_json(list_in_doubt(deps.store, deps.clock)))
     body = read_body(StatementBody, request.json_body())
     statement = Statement(caller.identity, body.reason, body.evidence)
     plan_id = request.path_parameters.get("id", "")
@@ -52,9 +52,23 @@ def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
     return json_answer(200, {"done": request.route_key})
 
 
-def _as_json(view: DoubtView) -> dict[str, Any]:
-    times = {
-        "began_at": view.began_at.isoformat(),
-        "lease_expires_at": view.lease_expires_at.isoformat(),
+def _as_json(doubts: Doubts) -> dict[str, Any]:
+    pause = doubts.pause
+    return {
+        "plans": [
+            {
+                **dataclasses.asdict(one),
+                "began_at": _iso(one.began_at),
+                "lease_expires_at": _iso(one.lease_expires_at),
+            }
+            for one in doubts.plans
+        ],
+        "pause": None
+        if pause is None
+        else {"reason": pause.reason, "actor": pause.actor, "at": _iso(pause.at)},
+        "complete": doubts.complete,
     }
-    return {**dataclasses.asdict(view), **times}
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

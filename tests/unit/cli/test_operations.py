@@ -1,0 +1,123 @@
+"""Commands of an operator, through the real routes and use cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from no_undo.domain.plan import PlanState
+from no_undo.lab.fake_esign import Behaviour
+from no_undo.lab.world import CALLER, World
+from tests.fakes.worlds import (
+    OPERATOR_DECIDES,
+    a_world,
+    approved,
+    details,
+    entry_of,
+    in_doubt,
+    plan_of,
+    released,
+)
+from tests.unit.cli.deployment import Deployment
+from tests.unit.cli.running import Ran, run
+
+WORDS = ("--reason", "called the vendor", "--evidence", "ticket 77")
+
+
+def operate(world: World, *arguments: str) -> Ran:
+    """Run a command against a world."""
+    return run(*arguments, connect=Deployment(world).connect)
+
+
+def test_in_doubt_shows_the_plan_and_what_was_learned_last() -> None:
+    world = a_world(Behaviour.UNKNOWN_STATUS)
+    plan_id = in_doubt(world)
+
+    ran = operate(world, "in-doubt")
+
+    [plan] = ran.said["plans"]
+    assert (ran.status, plan["plan_id"], plan["state"]) == (0, plan_id, "EXECUTING")
+    assert plan["began_at"] == entry_of(world).attempt.began_at.isoformat()
+    assert (ran.said["pause"], ran.said["complete"]) == (None, True)
+
+
+def test_resolve_as_done_confirms_in_the_operators_name() -> None:
+    world = a_world(Behaviour.UNKNOWN_STATUS)
+    plan_id = in_doubt(world)
+
+    ran = operate(world, "resolve", plan_id, "--outcome", "done", *WORDS)
+
+    [settled] = details(world, "plan.settled")
+    assert (ran.status, ran.said) == (0, {"plan_id": plan_id, "state": "EXECUTED"})
+    assert (settled["reason"], settled["evidence"]) == ("called the vendor", "ticket 77")
+
+
+def test_resolve_as_not_done_ends_the_plan_and_a_second_word_is_refused() -> None:
+    world = a_world(Behaviour.UNKNOWN_STATUS)
+    plan_id = in_doubt(world)
+
+    first = operate(world, "resolve", plan_id, "--outcome", "not-done", *WORDS)
+    second = operate(world, "resolve", plan_id, "--outcome", "done", *WORDS)
+
+    assert (first.status, first.said["state"]) == (0, "ABANDONED")
+    assert (second.status, second.out) == (1, "")
+    assert "closed already" in second.err
+
+
+def test_retry_lets_a_released_plan_begin_once_more() -> None:
+    world = a_world(Behaviour.REQUEST_LOST, settings=OPERATOR_DECIDES)
+    plan_id = released(world)
+
+    listed = operate(world, "in-doubt").said["plans"]
+    ran = operate(world, "retry", plan_id, "--reason", "the vendor is up again")
+
+    assert [one["state"] for one in listed] == ["RELEASED"]
+    assert ran.status == 0
+    assert entry_of(world).retry_allowed == 2
+
+
+def test_void_recalls_only_what_was_sent() -> None:
+    world = a_world()
+    plan_id = approved(world)
+
+    too_early = operate(world, "void", plan_id, "--reason", "wrong amount")
+    world.send(plan_id)
+    ran = operate(world, "void", plan_id, "--reason", "wrong amount")
+
+    assert (too_early.status, ran.status) == (1, 0)
+    assert details(world, "plan.void_asked")[0]["reason"] == "wrong amount"
+
+
+def test_a_pause_is_shown_with_what_waits_for_its_end() -> None:
+    world = a_world()
+    plan_id = approved(world)
+
+    paused = operate(world, "pause", "--reason", "the vendor changes its pages")
+    world.send(plan_id)
+    during = operate(world, "in-doubt").said
+    unpaused = operate(world, "unpause", "--reason", "looked at them")
+    after = operate(world, "in-doubt").said
+
+    assert (paused.status, unpaused.status) == (0, 0)
+    assert plan_of(world).state is PlanState.APPROVED
+    assert [(one["plan_id"], one["attempts"]) for one in during["plans"]] == [(plan_id, 0)]
+    assert (during["pause"]["actor"], during["pause"]["reason"]) == (
+        CALLER,
+        "the vendor changes its pages",
+    )
+    assert (after["plans"], after["pause"]) == ([], None)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("resolve", "r9#1", "--outcome", "done", *WORDS),
+        ("retry", "r9#1", "--reason", "again"),
+        ("void", "r9#1", "--reason", "again"),
+        ("pause", "--reason", " "),
+    ],
+)
+def test_bad_input_is_a_sentence_and_status_2(arguments: tuple[str, ...]) -> None:
+    ran = operate(a_world(), *arguments)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("no-undo: ")
