@@ -39,10 +39,9 @@ def test_a_call_is_signed_for_the_region_of_the_gateways_name() -> None:
 
 def test_another_name_is_signed_for_the_configured_region(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
-    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-    named = client("https://api.example.com", boto3.Session(**keys, region_name="eu-west-1"))
-    unnamed = client("https://api.example.com", boto3.Session(**keys))
-    local = client("http://127.0.0.1:4566/x", boto3.Session(**keys))
+    named = client("https://api.example.com", boto3.Session(region_name="eu-west-1"))
+    unnamed = client("https://api.example.com", boto3.Session())
+    local = client("http://127.0.0.1:4566/x", boto3.Session())
 
     assert named.get("/") == local.get("/") == {}
     with pytest.raises(ApiError, match="AWS_DEFAULT_REGION"):

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pikepdf
 import pytest
 
 from no_undo.cli.extraction import page_texts
@@ -67,7 +68,6 @@ def test_pii_scan_shows_values_only_when_asked() -> None:
 
 
 def test_pii_scan_of_a_page_without_text_could_not_tell(tmp_path: Path) -> None:
-    pikepdf = pytest.importorskip("pikepdf")
     path = tmp_path / "scan.pdf"
     with pikepdf.new() as pdf:
         pdf.add_blank_page()

@@ -10,7 +10,7 @@ import pytest
 
 from no_undo.cli.requests import PATIENCE, PEOPLE_POLL_SECONDS, POLL_SECONDS
 from no_undo.entrypoint.inputs import SubmitBody
-from no_undo.lab.world import TENANT
+from no_undo.lab.world import CALLER, TENANT
 from tests.fakes.worlds import a_world, approved, proposed
 from tests.unit.cli.deployment import Deployment
 from tests.unit.cli.fake_api import NO_ANSWER, Answer, FakeApi, problem
@@ -228,17 +228,11 @@ def test_withdraw_takes_a_request_back_or_says_no() -> None:
     taken_back = run("withdraw", "r1", connect=deployment.connect)
     too_late = run("withdraw", "r2", connect=deployment.connect)
 
-    stored = world.store.requests_of(TENANT, _caller(), limit=9)
+    stored = world.store.requests_of(TENANT, CALLER, limit=9)
     assert taken_back.status == 0
     assert {one.request_id for one in stored if one.withdrawn} == {"r1"}
     assert (too_late.status, too_late.out) == (1, "")
     assert "too late to withdraw" in too_late.err
-
-
-def _caller() -> str:
-    from no_undo.lab.world import CALLER  # noqa: PLC0415
-
-    return CALLER
 
 
 def test_a_request_id_cannot_reach_another_route() -> None:

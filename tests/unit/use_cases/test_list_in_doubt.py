@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 from no_undo.domain.audit_chain import AuditEvent, Provenance
 from no_undo.domain.documents import DocumentRef
-from no_undo.domain.ledger import Attempt, Evidence, LedgerEntry, LedgerState
+from no_undo.domain.ledger import Attempt, Evidence, LedgerEntry, LedgerState, Pause
 from no_undo.domain.plan import DueKind, Plan, PlanState
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.memory_store import MemoryStateStore
 from no_undo.ports import Change, Save
-from no_undo.use_cases.list_in_doubt import list_in_doubt, oldest_doubt
+from no_undo.use_cases.list_in_doubt import LIMIT, list_in_doubt, oldest_doubt
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -72,3 +72,25 @@ def test_the_age_alarm_sees_the_oldest_open_attempt_and_no_released_one() -> Non
 
 def test_nothing_in_doubt_has_no_age() -> None:
     assert oldest_doubt(store_with(), FixedClock(NOW)) == timedelta(0)
+
+
+def test_approved_plans_are_listed_only_while_begins_are_paused() -> None:
+    store = store_with(PlanState.APPROVED, PlanState.AWAITING_APPROVAL)
+    pause = Pause(paused=True, reason="drill", actor="op", at=NOW)
+
+    before = list_in_doubt(store, FixedClock(NOW))
+    store.commit(Change("#operations", AuditEvent("begins.paused", "op", NOW), (Save(pause),)))
+    during = list_in_doubt(store, FixedClock(NOW))
+
+    assert (before.plans, before.pause) == ((), None)
+    assert [one.plan_id for one in during.plans] == ["r1#1"]
+    assert during.pause is not None
+    assert during.pause.reason == "drill"
+
+
+def test_a_list_that_was_cut_says_so() -> None:
+    whole = store_with(*[PlanState.AWAITING_APPROVAL] * (LIMIT - 1))
+    cut = store_with(*[PlanState.AWAITING_APPROVAL] * LIMIT)
+
+    assert list_in_doubt(whole, FixedClock(NOW)).complete
+    assert not list_in_doubt(cut, FixedClock(NOW)).complete

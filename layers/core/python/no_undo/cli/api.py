@@ -10,7 +10,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
@@ -261,7 +261,7 @@ def _checked(base_url: str) -> str:
 
 
 @contextmanager
-def _aws_problems() -> Iterator[None]:
+def _aws_problems() -> Generator[None]:
     """Turn what is wrong with the AWS configuration into a sentence."""
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - loaded with boto3 anyway
 

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import Any, TextIO, TypeGuard
+from typing import Any, TextIO, TypeGuard, cast
 
 
 class Exit(IntEnum):
@@ -66,11 +66,12 @@ def _sheet(value: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> It
 
 
 def _is_rows(value: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
-    return (
-        isinstance(value, list | tuple)
-        and bool(value)
-        and all(isinstance(one, Mapping) for one in value)
-    )
+    rows = _items(value)
+    return bool(rows) and all(isinstance(one, Mapping) for one in rows)
+
+
+def _items(value: object) -> Sequence[object]:
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
 
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[str]:
@@ -87,14 +88,12 @@ def _title(key: str) -> str:
 
 
 def _cell(value: object) -> str:
-    match value:
-        case None | "" | [] | ():
-            return "-"
-        case bool():
-            return "yes" if value else "no"
-        case Mapping():
-            return ", ".join(f"{_title(str(key))}: {_cell(one)}" for key, one in value.items())
-        case list() | tuple():
-            return ", ".join(map(_cell, value))
-        case _:
-            return printable(str(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, object]", value)
+        return ", ".join(f"{_title(key)}: {_cell(one)}" for key, one in members.items()) or "-"
+    items = _items(value)
+    if items:
+        return ", ".join(map(_cell, items))
+    return "-" if value in (None, "", [], ()) else printable(str(value))
