@@ -5,28 +5,30 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import boto3
 import httpx
 from botocore.exceptions import ClientError
 
-from local.demo.people import Vendor, approve, caller, sweep, wait_for, workers_of
+from local.demo.people import DemoError, Vendor, approve, caller, sweep, wait_for, workers_of
 from local.stack import stack
 from local.stack.aws import REGION, error_code
 from local.stack.bring_up import bring_up
 from local.stack.inbox import messages
-from no_undo.cli.api import ApiClient
+from no_undo.cli.api import ApiClient, ApiError
 from no_undo.domain.audit_chain import AuditRecord, verify_chain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from local.stack.stack import RunningStack
 
@@ -39,6 +41,19 @@ QUICK = {"SendTimeoutSeconds": "23", "VendorTimeoutSeconds": "3", "DriverCheckSe
 """A short lease of 26 seconds that still leaves time to kill a sender inside its call."""
 AT_ONCE = 4
 """Callers at once; with the state machine's own work they stay below the emulator's limit."""
+
+
+class KeptTransport(httpx.HTTPTransport):
+    """One transport for all calls of the API; making one anew costs more than a call."""
+
+    def __init__(self) -> None:
+        super().__init__(limits=httpx.Limits(max_keepalive_connections=0))
+
+    def close(self) -> None:
+        """Stay open: each call would close it, and no connection is kept anyway."""
+
+    def __exit__(self, *_error: object) -> None:
+        """Stay open, as `close`."""
 
 
 class Sandbox(Vendor):
@@ -55,7 +70,7 @@ class Sandbox(Vendor):
         return int(answer.json()["id"])
 
     @contextmanager
-    def misbehaving(self, route: str, behaviour: str, **how: object) -> Iterator[None]:
+    def misbehaving(self, route: str, behaviour: str, **how: object) -> Generator[None]:
         """Arm one fault switch for as long as the block runs."""
         self._put("faults", [{"route": route, "behaviour": behaviour, **how}])
         try:
@@ -64,7 +79,7 @@ class Sandbox(Vendor):
             self._put("faults", [])
 
     @contextmanager
-    def lying(self, **switches: object) -> Iterator[None]:
+    def lying(self, **switches: object) -> Generator[None]:
         """Turn switches of the extraction and redaction vendor for as long as the block runs."""
         self._put("nutrient/switches", switches)
         try:
@@ -128,18 +143,26 @@ class Site:
         }
 
     def submit(self, name: str, *, redact: bool = False, **changes: object) -> str:
-        """Hand in a request and return its id."""
-        body = self.body(name, redact=redact, **changes)
-        return str(self.api.post("/requests", body)["request_id"])
+        """Hand in a request, again while the API is busy, and return its id."""
+        return self.api.submit(self.body(name, redact=redact, **changes), uuid4().hex)
 
     def as_caller(self, access_key_id: str, secret_access_key: str) -> ApiClient:
         """Return the API as somebody else sees it."""
         session = boto3.Session(access_key_id, secret_access_key, region_name=REGION)
-        return ApiClient(self.running.outputs["ApiUrl"], session)
+        return ApiClient(self.running.outputs["ApiUrl"], session, KeptTransport())
 
     def view(self, request_id: str) -> dict[str, Any]:
-        """Return what the caller sees."""
-        return self.api.get(f"/requests/{request_id}")
+        """Return what the caller sees; asks again for as long as the API is busy."""
+
+        def look() -> dict[str, Any] | None:
+            try:
+                return self.api.get(f"/requests/{request_id}")
+            except ApiError as error:
+                if error.may_pass:
+                    return None
+                raise
+
+        return wait_for(look, "an API that is less busy")
 
     def wait(self, request_id: str, *states: str, seconds: float = 90.0) -> dict[str, Any]:
         """Sweep and look until the request is in one of these states."""
@@ -187,11 +210,35 @@ class Site:
 
         return wait_for(mailed, "the approver's mail")
 
-    def prepared(self, names: Iterable[str]) -> dict[str, str]:
-        """Hand in requests side by side and wait until people are asked; links by request id."""
+    def prepared(self, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+        """Hand in requests side by side and wait until people are asked.
+
+        Args:
+            requests: Names, and what each body has that others have not.
+
+        Returns:
+            Links by request id, in the order of the names.
+        """
+
+        def hand_in(name: str) -> str:
+            return self.submit(name, **requests[name])
+
         with ThreadPoolExecutor(AT_ONCE) as callers:
-            request_ids = list(callers.map(self.submit, names))
+            request_ids = list(callers.map(hand_in, requests))
             return dict(zip(request_ids, callers.map(self.link, request_ids), strict=True))
+
+    def approve_all(self, links: Iterable[str]) -> None:
+        """Approve side by side, each again while the API is busy."""
+
+        def approved(link: str) -> bool | None:
+            try:
+                approve(link)
+            except DemoError:
+                return None
+            return True
+
+        with ThreadPoolExecutor(AT_ONCE) as approvers:
+            list(approvers.map(lambda one: wait_for(lambda: approved(one), "an approval"), links))
 
     def sent(self, name: str, *, redact: bool = False, **changes: object) -> str:
         """Take a request through approval until it is sent, and return its id."""
@@ -273,17 +320,26 @@ class Site:
         found = (one for page in pages for one in page["Functions"])
         return next(one for one in found if f"-{capability}Function-" in one["FunctionName"])
 
-    def kill(self, capability: str) -> None:
-        """Kill every process that runs a function, as a crash of the machine would."""
+    def kill_in_call(self, hold: int, capability: str) -> None:
+        """Wait until a vendor call is held, and kill whatever runs the function that made it."""
+        wait_for(lambda: self.vendor.is_holding(hold), "the held call")
         workers = workers_of(self.running, capability)
         assert workers, f"no process runs {capability}"
         for pid in workers:
             os.kill(pid, signal.SIGKILL)
 
-    def hold_until_killed(self, hold: int, capability: str) -> None:
-        """Wait until a vendor call is held, and kill the process that made it."""
-        wait_for(lambda: self.vendor.is_holding(hold), "the held call")
-        self.kill(capability)
+    def kill_emulator(self) -> None:
+        """Kill the emulator once it has saved what was done, and start it again."""
+        file = self.running.data / "emulator" / "state" / "dynamodb.json"
+        for _ in range(2):  # services are saved in turn: the second save of one is past all others
+            wait_for(partial(saved_since, file, time.time()), "a save")
+        stack.kill(self.running.data, "emulator")
+        stack.start(self.running.data)
+
+
+def saved_since(file: Path, asked: float) -> bool | None:
+    """Return True once a file was written after a moment, else None."""
+    return (file.exists() and file.stat().st_mtime > asked) or None
 
 
 def link_in(text: str) -> str:
@@ -300,7 +356,7 @@ def people(name: str, count: int = 2) -> list[dict[str, str]]:
 
 
 @contextmanager
-def site_in(data: Path, build: Path, parameters: Mapping[str, str]) -> Iterator[Site]:
+def site_in(data: Path, build: Path, parameters: Mapping[str, str]) -> Generator[Site]:
     """Run a deployment for as long as the block runs.
 
     Args:
@@ -312,6 +368,7 @@ def site_in(data: Path, build: Path, parameters: Mapping[str, str]) -> Iterator[
     (data / "build").symlink_to(build)
     try:
         running = bring_up(data, parameters=parameters)
-        yield Site(running, caller(running), Sandbox(running))
+        api = replace(caller(running), transport=KeptTransport())
+        yield Site(running, api, Sandbox(running))
     finally:
         stack.stop(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -54,6 +55,13 @@ class Deployment:
         )
         transport = httpx.MockTransport(self._answer)
         return ApiClient("https://api.example.com", session, transport)
+
+    def ask(self, method: str, path: str, body: object = None) -> httpx.Response:
+        """Make one call and return the answer as it is."""
+        content = None if body is None else json.dumps(body)
+        return self._answer(
+            httpx.Request(method, f"https://api.example.com{path}", content=content)
+        )
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         key, parameters = _route(request.method, request.url.raw_path.decode())

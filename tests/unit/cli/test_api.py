@@ -39,13 +39,16 @@ def test_a_call_is_signed_for_the_region_of_the_gateways_name() -> None:
 
 def test_another_name_is_signed_for_the_configured_region(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.delenv("AWS_REGION", raising=False)
     named = client("https://api.example.com", boto3.Session(region_name="eu-west-1"))
     unnamed = client("https://api.example.com", boto3.Session())
     local = client("http://127.0.0.1:4566/x", boto3.Session())
 
     assert named.get("/") == local.get("/") == {}
-    with pytest.raises(ApiError, match="AWS_DEFAULT_REGION"):
+    with pytest.raises(ApiError, match="AWS_REGION"):
         unnamed.get("/")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    assert unnamed.get("/") == {}
 
 
 def test_without_credentials_nothing_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +79,15 @@ def test_a_profile_that_does_not_exist_is_a_sentence(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     "base_url",
-    ["", "api.example.com", "http://api.example.com", "https://me@api.example.com", "https://a/?q"],
+    [
+        "",
+        "api.example.com",
+        "http://api.example.com",
+        "https://me@api.example.com",
+        "https://a/?q",
+        "https://[a",
+        "https://a:x",
+    ],
 )
 def test_an_unusable_address_is_refused_before_anything_is_sent(
     monkeypatch: pytest.MonkeyPatch, base_url: str

@@ -216,7 +216,7 @@ class ApiClient:
                 return http.request(
                     method, url, content=body, headers={**headers, "user-agent": USER_AGENT}
                 )
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise NoAnswerError(
                 f"{urlsplit(url).hostname} gave no answer ({type(error).__name__})"
             ) from error
@@ -243,18 +243,24 @@ class ApiClient:
         named = _GATEWAY_HOST.fullmatch(host)
         if named:
             return named[1]
-        region = self.session.region_name or ("us-east-1" if host in _LOOPBACK else "")
-        if not region:
-            raise ApiError("set AWS_DEFAULT_REGION to the deployment's region")
-        return region
+        # boto3 does not read AWS_REGION, the variable that most other AWS tools set.
+        region = self.session.region_name or os.environ.get("AWS_REGION", "")
+        if not region and host not in _LOOPBACK:
+            raise ApiError("set AWS_REGION to the deployment's region")
+        return region or "us-east-1"
 
 
 def _checked(base_url: str) -> str:
-    parts = urlsplit(base_url)
     if not base_url:
         raise ApiError("set it to the deployment's ApiUrl", field="NO_UNDO_API_URL")
+    no_address = ApiError("this is no address of a deployment", field="NO_UNDO_API_URL")
+    try:
+        parts = urlsplit(base_url)
+        _ = parts.port  # refused here, not in the middle of the first call
+    except ValueError:
+        raise no_address from None
     if not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise ApiError("this is no address of a deployment", field="NO_UNDO_API_URL")
+        raise no_address
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         raise ApiError("must be https: prompts and documents travel there", field="NO_UNDO_API_URL")
     return base_url
