@@ -135,9 +135,3 @@ def test_structured_data_is_rendered_redacted_and_signed_too(site: Site) -> None
     assert site.sends(request_id) == 1
     assert in_order(site.kinds(request_id), TOLD)
     assert (after["stored"], after["deleted"]) == (before["stored"], before["deleted"] + 2)
-
-
-def test_a_caller_sees_its_own_requests_and_nobody_elses(site: Site, whole_job: WholeJob) -> None:
-    mine = {one["request_id"] for one in site.api.get("/requests")["requests"]}
-
-    assert whole_job.request_id in mine

@@ -153,7 +153,19 @@ def test_the_same_person_clicking_twice_at_the_same_moment_is_counted_once() -> 
 # Words
 
 
-@pytest.mark.parametrize("typed", ["", "wrong words", "acorn"])
+@pytest.mark.parametrize("typed", ["", "  "])
+def test_p6_a_robot_that_posts_the_bare_form_is_not_counted_against_the_person(typed: str) -> None:
+    world = a_world()
+    proposed(world)
+
+    for _ in range(20):
+        assert isinstance(world.post(token(world), a_form(world, confirmation=typed)).page, Card)
+
+    assert world.link_behind(token(world)).wrong_confirmations == 0
+    assert kind(world.decide(token(world))) is ResultKind.APPROVED_WAITING
+
+
+@pytest.mark.parametrize("typed", ["wrong words", "acorn"])
 def test_p6_wrong_words_are_counted_decide_nothing_and_never_use_the_link_up(typed: str) -> None:
     world = a_world()
     proposed(world)

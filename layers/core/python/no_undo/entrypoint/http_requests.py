@@ -133,7 +133,7 @@ class HttpRequest(_EventModel):
                 object_pairs_hook=_object_once,
                 parse_constant=_refuse_constant,
             )
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # not UTF-8, not JSON, a number of thousands of digits
             # Not chained: the cause would carry the document text (P10).
             raise InvalidRequestError("The body must be a JSON object in UTF-8.") from None
         if not isinstance(value, dict):

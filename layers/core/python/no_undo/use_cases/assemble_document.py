@@ -50,6 +50,7 @@ def assemble_document(request_id: str, stages: Stages, assembly: Assembly) -> No
         ACTOR,
         "document.assembled",
         {"sha256": ref.sha256, "pages": facts.page_count, "source": request.source.value},
+        expected=Stage.ASSEMBLE,
     )
 
 

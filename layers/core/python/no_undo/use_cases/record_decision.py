@@ -91,7 +91,8 @@ def _decide(opened: Opened, token: str, form: DecisionForm, gate: Gate, showing:
         return Reply(page)
     errors = _errors(form, opened.plan, opened.link)
     if errors:
-        if FormInput.CONFIRMATION in errors:
+        # Nothing typed is no guess: a robot that posts the bare form must not slow a person down.
+        if FormInput.CONFIRMATION in errors and form.confirmation.strip():
             _count_wrong(opened.link, opened.plan, gate)
         return _again(opened, token, form, errors, showing)
     return _commit(opened, form, gate, showing)

@@ -118,6 +118,7 @@ def _store(
             "sha256": ref.sha256,
             "counts": {kind: list(values.values()).count(kind) for kind in kinds},
         },
+        expected=Stage.REDACT,
     )
 
 
@@ -129,4 +130,5 @@ def _advance(request: Request, stages: Stages) -> None:
         ACTOR,
         "redaction.not_asked",
         {},
+        expected=Stage.REDACT,
     )

@@ -15,7 +15,7 @@ from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.canonical_json import Json
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.errors import ConflictError, NotFoundError, StaleError, WithdrawnError
-from no_undo.domain.request import ENDED, Request
+from no_undo.domain.request import ENDED, Request, Stage
 from no_undo.ports import Change, Clock, DocumentStore, Save, StateStore
 
 MAX_ROUNDS = 4
@@ -60,8 +60,13 @@ def commit(  # noqa: PLR0913, PLR0917 - what changes, and who says what about it
     actor: str,
     kind: str,
     details: Mapping[str, Json],
+    *,
+    expected: Stage | None = None,
 ) -> Request:
     """Store a stage's result with its audit record, unless the request was taken back.
+
+    A slow run of a stage that was repeated meanwhile must not replace the result that later stages
+    already work with: it finds another stage and stores nothing.
 
     Args:
         request_id: The request.
@@ -70,13 +75,17 @@ def commit(  # noqa: PLR0913, PLR0917 - what changes, and who says what about it
         actor: The stage's function.
         kind: Audit kind, for example `document.assembled`.
         details: For the audit; digests and counts, no values.
+        expected: The stage that the request must still be in; another one wins over this result.
 
     Raises:
         WithdrawnError: The caller took it back meanwhile; nothing was written.
         StaleError: The row kept moving; nothing was written.
     """
     for _ in range(MAX_ROUNDS):
-        changed = change(load(request_id, stages.store))
+        current = load(request_id, stages.store)
+        if expected is not None and current.stage is not expected:
+            return current
+        changed = change(current)
         event = AuditEvent(kind=kind, actor=actor, at=stages.clock.now(), details=details)
         try:
             stages.store.commit(Change(request_id, event, (Save(changed),)))

@@ -77,6 +77,7 @@ def verify_redaction(request_id: str, stages: Stages, verification: Verification
         ACTOR,
         "redaction.verified",
         {**details, "pages": len(pages)},
+        expected=Stage.VERIFY,
     )
 
 
