@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any
 import httpx
 import pikepdf
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
 
 from local.demo.people import wait_for
 from local.stack.parameters import APPROVER, REQUESTER
@@ -137,8 +140,6 @@ def locked(document: bytes) -> bytes:
 
 
 def rewritten(document: bytes, **how: Any) -> bytes:  # noqa: ANN401 - whatever pikepdf takes
-    import io  # noqa: PLC0415
-
     output = io.BytesIO()
     with pikepdf.open(io.BytesIO(document)) as pdf:
         pdf.save(output, **how)
@@ -226,9 +227,6 @@ def test_a_problem_is_an_rfc_9457_document(site: Site) -> None:
 
 
 def signed_post(site: Site, body: object) -> httpx.Response:
-    from botocore.auth import SigV4Auth  # noqa: PLC0415
-    from botocore.awsrequest import AWSRequest  # noqa: PLC0415
-
     url, content = f"{site.running.outputs['ApiUrl']}/requests", json.dumps(body)
     request = AWSRequest("POST", url, headers={"content-type": "application/json"}, data=content)
     credentials = site.api.session.get_credentials()

@@ -13,6 +13,7 @@ from local.sandbox.nutrient.routes import EXTRACTION_KEY, PROCESSOR_KEY
 from local.sandbox.state import Credentials
 from local.stack.inbox import messages
 from local.stack.parameters import APPROVER
+from no_undo.cli.api import ApiError
 from tests.e2e.conftest import WholeJob
 from tests.e2e.site import NAMES, Site, people
 
@@ -114,8 +115,6 @@ def test_p10_no_answer_of_the_api_holds_a_secret_or_a_value(
 
 
 def test_p10_a_refusal_does_not_repeat_what_it_refuses(site: Site, secrets: Secrets) -> None:
-    from no_undo.cli.api import ApiError  # noqa: PLC0415
-
     body = site.body("Repeated", redact=True, recipients=[{"name": "A", "email": "not an@address"}])
 
     with pytest.raises(ApiError) as refused:
