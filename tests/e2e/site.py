@@ -20,6 +20,7 @@ import httpx
 from botocore.exceptions import ClientError
 
 from local.demo.people import DemoError, Vendor, approve, caller, sweep, wait_for, workers_of
+from local.sandbox.state import Credentials
 from local.stack import stack
 from local.stack.aws import REGION, error_code
 from local.stack.bring_up import bring_up
@@ -101,10 +102,21 @@ class Sandbox(Vendor):
         """Let a sent envelope end unsigned: `decline` or `expire`."""
         httpx.post(f"{self._control}/folders/{folder_id}/{how}", timeout=10).raise_for_status()
 
-    def sends(self) -> dict[str, int]:
-        """Return how often the signers of each envelope were mailed."""
-        sends: dict[str, int] = self._get("/sends").json()
-        return sends
+    def send_outside(self, folder_id: int) -> None:
+        """Send a draft as somebody with the vendor's keys would, past everything of ours."""
+        pair = Credentials()
+        headers = {
+            "client_id": pair.client_id,
+            "client_secret": pair.client_secret,
+            "user-agent": "somebody-else/1.0",
+        }
+        base = self._control.removesuffix("/_sandbox")
+        httpx.post(
+            f"{base}/esign/api/v1/folders/sendDraftFolder",
+            json={"folderId": folder_id},
+            headers=headers,
+            timeout=10,
+        ).raise_for_status()
 
     def calls(self, route: str) -> int:
         """Return how many calls of a route have reached the vendor."""
@@ -217,7 +229,7 @@ class Site:
         return wait_for(mailed, "the approver's mail")
 
     def prepared(self, requests: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-        """Hand in requests side by side and wait until people are asked.
+        """Hand in requests, a few at a time, and wait until people are asked.
 
         Args:
             requests: Names, and what each body has that others have not.
@@ -226,15 +238,15 @@ class Site:
             Links by request id, in the order of the names.
         """
 
-        def hand_in(name: str) -> str:
-            return self.submit(name, **requests[name])
+        def prepare(name: str) -> tuple[str, str]:
+            request_id = self.submit(name, **requests[name])
+            return request_id, self.link(request_id)
 
         with ThreadPoolExecutor(AT_ONCE) as callers:
-            request_ids = list(callers.map(hand_in, requests))
-            return dict(zip(request_ids, callers.map(self.link, request_ids), strict=True))
+            return dict(callers.map(prepare, requests))
 
     def approve_all(self, links: Iterable[str]) -> None:
-        """Approve side by side, each again while the API is busy."""
+        """Approve all at once, each again while the API is busy."""
 
         def approved(link: str) -> bool | None:
             try:

@@ -53,20 +53,29 @@ def run(target: str, data: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_demo_ends_with_one_send_and_a_signed_pdf(tmp_path: Path) -> None:
+@pytest.fixture
+def data(tmp_path: Path, build_folder: Path) -> Path:
+    """A data folder outside the checkout, where no other stack is; what is built is shared."""
+    folder = tmp_path / "stack"
+    folder.mkdir()
+    (folder / "build").symlink_to(build_folder)
+    return folder
+
+
+def test_the_demo_ends_with_one_send_and_a_signed_pdf(data: Path) -> None:
     """Runs `make demo`."""
-    ended = run("demo", tmp_path)
+    ended = run("demo", data)
 
     assert ended.returncode == 0, ended.stderr
     *story, last = ended.stdout.splitlines()
     assert last.startswith("demo: COMPLETED sends=1 signed=")
-    assert (tmp_path / "signed.pdf").read_bytes().startswith(b"%PDF-")
+    assert (data / "signed.pdf").read_bytes().startswith(b"%PDF-")
     assert any("all signatures validate" in line for line in story)
 
 
-def test_the_demo_with_a_killed_sender_still_sends_once(tmp_path: Path) -> None:
+def test_the_demo_with_a_killed_sender_still_sends_once(data: Path) -> None:
     """Runs `make demo-crash`."""
-    ended = run("demo-crash", tmp_path)
+    ended = run("demo-crash", data)
 
     assert ended.returncode == 0, ended.stderr
     *story, last = ended.stdout.splitlines()
@@ -75,24 +84,18 @@ def test_the_demo_with_a_killed_sender_still_sends_once(tmp_path: Path) -> None:
     assert any("in doubt" in line for line in story)
 
 
-@pytest.fixture
-def stack_folder(tmp_path: Path) -> Path:
-    """A data folder outside the checkout, where no other stack is."""
-    return tmp_path / "stack"
-
-
-def test_a_stack_that_is_up_answers_until_it_is_taken_down(stack_folder: Path) -> None:
+def test_a_stack_that_is_up_answers_until_it_is_taken_down(data: Path) -> None:
     """Runs `make up`. Runs `make down`."""
-    up = run("up", stack_folder)
+    up = run("up", data)
     try:
         assert up.returncode == 0, up.stderr
-        state = json.loads((stack_folder / "stack.json").read_text())
+        state = json.loads((data / "stack.json").read_text())
         inbox = f"http://127.0.0.1:{state['ports']['inbox']}/"
         assert state["outputs"]["ApiUrl"] in up.stdout
         assert inbox in up.stdout
         assert httpx.get(inbox, timeout=10).status_code == httpx.codes.OK
     finally:
-        down = run("down", stack_folder)
+        down = run("down", data)
 
     assert down.returncode == 0, down.stderr
     with pytest.raises(httpx.ConnectError):
