@@ -78,7 +78,9 @@ def make_targets() -> dict[str, set[str]]:
 
 def ci_targets() -> set[str]:
     """Return every target that `.ci/run` makes, by itself or because another one needs it."""
-    [listed] = re.findall(r"^for target in ([a-z -]+); do$", text(".ci/run"), re.MULTILINE)
+    listed = " ".join(
+        re.findall(r"^make --no-print-directory ([a-z -]+)$", text(".ci/run"), re.MULTILINE)
+    )
     found: set[str] = set()
     waiting = set(listed.split())
     while waiting:
