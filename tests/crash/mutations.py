@@ -163,8 +163,8 @@ MUTATIONS: Final = (
     Mutation(
         "P3: what was sent outside the gate is never our success",
         _SEND,
-        "    if found.entry is None:\n        plan, _ = close_unsent",
-        "    if False:\n        plan, _ = close_unsent",
+        "    if found.entry is None:\n        plan = close_unsent",
+        "    if False:\n        plan = close_unsent",
         (
             f"{_T_SEND}::test_p3_an_envelope_sent_outside_the_gate_is_an_incident_and_never_our_success",
         ),
@@ -452,8 +452,8 @@ MUTATIONS: Final = (
     Mutation(
         "P4: an operator waits for the lease too",
         "no_undo/use_cases/settle_plan.py",
-        "    if gate.clock.now() < entry.attempt.lease_expires_at and",
-        "    if False and",
+        "    if executing and gate.clock.now() < entry.attempt.lease_expires_at:",
+        "    if False:",
         (f"{_T_OPERATOR}::test_nothing_is_settled_while_the_sender_may_still_be_calling",),
     ),
     Mutation(

@@ -79,7 +79,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("RequestsTable/index/CallerIndex", "dynamodb:Query")
     | READ_DOCUMENTS,
     "withdraw_request": APPEND
-    | write("RequestsTable", "PlansTable", "FenceTable")
+    | write("RequestsTable", "PlansTable")
     | read("LedgerTable")
     | RESUME,
     "parse_request": APPEND | write("RequestsTable") | POLICY,
@@ -135,7 +135,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | read("PlansTable")
     | STORE_DOCUMENTS
     | ESIGN,
-    "close_request": APPEND | write("RequestsTable", "PlansTable", "FenceTable") | MAIL,
+    "close_request": APPEND | write("RequestsTable", "PlansTable") | MAIL,
     "resume_execution": APPEND
     | read("PlansTable", "LedgerTable", "WaitsTable")
     | RESCHEDULE

@@ -60,7 +60,7 @@ def test_resolve_as_not_done_ends_the_plan_and_a_second_word_is_refused() -> Non
 
     assert (first.status, first.said["state"]) == (0, "ABANDONED")
     assert (second.status, second.out) == (1, "")
-    assert "closed already" in second.err
+    assert "holds nothing any more" in second.err
 
 
 def test_retry_lets_a_released_plan_begin_once_more() -> None:

@@ -307,9 +307,9 @@ def test_rule_4_a_late_success_turns_released_into_executed() -> None:
 
 def test_rule_4_a_late_success_is_recorded_even_when_the_plan_was_closed() -> None:
     rows = released(begun())
-    closed, fence = close_unsent(rows.plan, rows.fence, PlanState.EXPIRED, NOON, free_fence=True)
+    closed = close_unsent(rows.plan, PlanState.EXPIRED, NOON)
 
-    done = confirm(closed, entry_of(rows), fence, EVIDENCE)
+    done = confirm(closed, entry_of(rows), rows.fence, EVIDENCE)
 
     assert done.plan.state is PlanState.EXECUTED
 
@@ -332,7 +332,7 @@ def test_rule_3_executed_is_never_left_again() -> None:
     with pytest.raises(AlreadyExecutedError):
         release(done.plan, done.entry, done.fence, EVIDENCE)
     with pytest.raises(AlreadyExecutedError):
-        close_unsent(done.plan, done.fence, PlanState.EXPIRED, NOON, free_fence=True)
+        close_unsent(done.plan, PlanState.EXPIRED, NOON)
 
 
 def test_release_closes_the_attempt_and_keeps_the_fence() -> None:
@@ -357,27 +357,16 @@ def test_p4_a_plan_in_doubt_cannot_be_closed() -> None:
     rows = begun()
 
     with pytest.raises(AlreadyExecutingError):
-        close_unsent(rows.plan, rows.fence, PlanState.WITHDRAWN, NOON, free_fence=True)
+        close_unsent(rows.plan, PlanState.WITHDRAWN, NOON)
 
 
 @pytest.mark.parametrize("state", sorted(CLOSED_UNSENT))
 def test_a_closed_plan_is_not_closed_again(state: PlanState) -> None:
-    closed, fence = close_unsent(a_plan(), holdings().fence, state, NOON, free_fence=True)
+    closed = close_unsent(a_plan(), state, NOON)
 
     assert (closed.state, closed.due_kind, closed.due_at) == (state, DueKind.RESUME, NOON)
     with pytest.raises(PlanClosedError):
-        close_unsent(closed, fence, PlanState.ABANDONED, NOON, free_fence=True)
-
-
-@pytest.mark.parametrize("free_fence", [True, False])
-def test_closing_a_released_plan_frees_its_fence_only_where_that_is_accepted(
-    *, free_fence: bool
-) -> None:
-    rows = released(begun())
-
-    _, fence = close_unsent(rows.plan, rows.fence, PlanState.EXPIRED, NOON, free_fence=free_fence)
-
-    assert fence.holder == ("" if free_fence else rows.plan.plan_id)
+        close_unsent(closed, PlanState.ABANDONED, NOON)
 
 
 def test_evidence_is_bounded_and_the_newest_stays() -> None:

@@ -20,8 +20,9 @@ from no_undo.domain.errors import (
 from no_undo.domain.plan import PlanState
 from no_undo.domain.request import RequestState, Stage
 from no_undo.lab.fake_esign import Behaviour
-from no_undo.lab.world import CALLER, REQUESTER, TENANT, World
+from no_undo.lab.world import CALLER, REQUESTER, SETTINGS, TENANT, World
 from no_undo.use_cases.close_request import Closing
+from no_undo.use_cases.gate import GateSettings
 from no_undo.use_cases.withdraw_request import withdraw_request
 from tests.fakes.worlds import (
     OPERATOR_DECIDES,
@@ -171,21 +172,17 @@ def test_a_close_that_lost_a_race_looks_again() -> None:
         world.close("r1", Closing("declined", "Await Signature"))
 
 
-@pytest.mark.parametrize("settings", ["automatic", "operator"])
-def test_closing_a_released_plan_frees_its_fence_only_where_a_retry_is_accepted(
-    settings: str,
+@pytest.mark.parametrize("settings", [SETTINGS, OPERATOR_DECIDES])
+def test_p2_closing_a_released_plan_keeps_its_fence_whatever_the_settings(
+    settings: GateSettings,
 ) -> None:
-    world = (
-        a_world(Behaviour.REFUSED)
-        if settings == "automatic"
-        else a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES)
-    )
+    """A next request would get another envelope, for which the vendor promises nothing."""
+    world = a_world(Behaviour.REFUSED, settings=settings)
     released(world)
 
     world.close("r1", Closing("failed", "Send Envelope"))
 
-    holder = world.store.fence(plan_of(world).fence_key).holder
-    assert holder == ("" if settings == "automatic" else "r1#1")
+    assert world.store.fence(plan_of(world).fence_key).holder == "r1#1"
 
 
 # Telling
@@ -296,14 +293,14 @@ def test_a_withdrawal_that_lost_a_race_with_begin_is_told_so() -> None:
     assert plan_of(world).state is PlanState.EXECUTED
 
 
-def test_a_released_plan_can_be_withdrawn() -> None:
+def test_p2_a_released_plan_can_be_withdrawn_and_keeps_its_fence() -> None:
     world = a_world(Behaviour.REFUSED)
     released(world)
 
     world.withdraw("r1")
 
     assert plan_of(world).state is PlanState.WITHDRAWN
-    assert world.store.fence(plan_of(world).fence_key).holder == ""
+    assert world.store.fence(plan_of(world).fence_key).holder == "r1#1"
 
 
 def test_only_the_caller_withdraws_and_only_while_it_is_open() -> None:

@@ -305,22 +305,15 @@ def test_a_released_plan_is_looked_at_once_more_before_it_expires() -> None:
     assert plan_of(world).state is PlanState.EXECUTED
 
 
-@pytest.mark.parametrize(("settings", "holder"), [(None, ""), (OPERATOR_DECIDES, "r1#1")])
-def test_an_expired_release_frees_its_fence_only_where_a_retry_is_accepted(
-    settings: object, holder: str
-) -> None:
-    world = (
-        a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES)
-        if settings
-        else a_world(Behaviour.REFUSED)
-    )
+def test_p2_an_expired_release_keeps_its_fence() -> None:
+    world = a_world(Behaviour.REFUSED)
     released(world)
     world.clock.set(plan_of(world).expires_at)
 
     world.sweep()
 
     assert plan_of(world).state is PlanState.EXPIRED
-    assert world.store.fence(plan_of(world).fence_key).holder == holder
+    assert world.store.fence(plan_of(world).fence_key).holder == "r1#1"
 
 
 # Follow-up

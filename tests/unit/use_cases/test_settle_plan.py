@@ -7,6 +7,7 @@ import pytest
 from no_undo.domain.envelope import EnvelopeStatus
 from no_undo.domain.errors import (
     ConflictError,
+    FenceHeldError,
     InvalidRequestError,
     NotFoundError,
     StaleError,
@@ -26,6 +27,7 @@ from no_undo.use_cases.settle_plan import (
     void_plan,
 )
 from tests.fakes.worlds import (
+    OPERATOR_DECIDES,
     At,
     a_world,
     approved,
@@ -77,6 +79,33 @@ def test_a_released_plan_can_be_settled_too(outcome: Outcome) -> None:
     assert state is (PlanState.EXECUTED if outcome is Outcome.DONE else PlanState.ABANDONED)
 
 
+def test_p2_a_plan_that_ended_after_an_attempt_holds_its_fence_until_an_operator_frees_it() -> None:
+    world = a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES)
+    plan_id = released(world)
+    world.clock.set(plan_of(world).expires_at)
+    world.sweep()
+    with pytest.raises(FenceHeldError):
+        approved(world, "r2")
+
+    state = settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
+
+    assert state is PlanState.EXPIRED
+    assert world.store.fence(plan_of(world).fence_key).holder == ""
+    assert entry_of(world).evidence[-1].source == "operator"
+
+
+def test_p2_a_late_success_of_a_closed_plan_can_be_settled_as_done() -> None:
+    world = a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES)
+    plan_id = released(world)
+    world.clock.set(plan_of(world).expires_at)
+    world.sweep()
+
+    state = settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.resumer)
+
+    assert state is PlanState.EXECUTED
+    assert world.store.fence(plan_of(world).fence_key).last_executed == plan_id
+
+
 @pytest.mark.parametrize("outcome", Outcome)
 def test_nothing_is_settled_while_the_sender_may_still_be_calling(outcome: Outcome) -> None:
     world = a_world(Behaviour.REQUEST_LOST)
@@ -106,7 +135,7 @@ def test_what_was_settled_is_not_settled_again() -> None:
     plan_id = in_doubt(world)
     settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
 
-    with pytest.raises(ConflictError, match="closed already"):
+    with pytest.raises(ConflictError, match="holds nothing any more"):
         settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.resumer)
 
 

@@ -3,8 +3,9 @@
 Rules:
 1. The key is the SHA-256 over tenant, action kind, source digest and normalised recipients: the
    same document to the same people is the same intended effect, whoever asks.
-2. A plan without an attempt holds nothing. Begin takes the fence; a release that ends the plan, or
-   an operator's "not done", frees it; an executed effect marks it for good.
+2. A plan without an attempt holds nothing. Begin takes the fence; an executed effect marks it for
+   good; only an operator's "not done" frees it. The end of a released plan does not: what the
+   vendor guarantees for one envelope says nothing about the next request's envelope (ADR 0014).
 3. A marked fence lets through only the plan that declares to repeat exactly the plan that marked
    it: two repeats of one plan cannot both begin.
 """

@@ -38,7 +38,7 @@ from no_undo.domain.errors import (
     QuorumNotMetError,
     ReadBackDiffersError,
 )
-from no_undo.domain.fence import Fence, check_fence, free, mark_executed, take
+from no_undo.domain.fence import Fence, check_fence, mark_executed, take
 from no_undo.domain.plan import (
     CLOSED_UNSENT,
     DueKind,
@@ -346,17 +346,13 @@ def release(plan: Plan, entry: LedgerEntry, fence: Fence, evidence: Evidence) ->
     )
 
 
-def close_unsent(
-    plan: Plan, fence: Fence, state: PlanState, now: datetime, *, free_fence: bool
-) -> tuple[Plan, Fence]:
-    """Return plan and fence of a plan that ends without an effect.
+def close_unsent(plan: Plan, state: PlanState, now: datetime) -> Plan:
+    """Return a plan that ends without an effect; a fence held since an attempt stays held.
 
     Args:
         plan: AWAITING_APPROVAL, APPROVED or RELEASED.
-        fence: The plan's fence.
         state: One of `CLOSED_UNSENT`.
         now: UTC; waits on the plan are answered at once.
-        free_fence: Whether a fence held since a released attempt may be freed (design 8, Fence).
 
     Raises:
         AlreadyExecutingError: An attempt is open; it must be settled first.
@@ -369,8 +365,7 @@ def close_unsent(
         raise AlreadyExecutedError("the effect has happened; it cannot be closed unsent")
     if plan.state in CLOSED_UNSENT:
         raise PlanClosedError(f"the plan is closed already ({plan.state})")
-    closed = replace(plan, state=state, due_kind=DueKind.RESUME, due_at=now)
-    return closed, free(fence, plan.plan_id) if free_fence else fence
+    return replace(plan, state=state, due_kind=DueKind.RESUME, due_at=now)
 
 
 def with_evidence(entry: LedgerEntry, evidence: Evidence) -> LedgerEntry:

@@ -132,19 +132,11 @@ def _state(closing: Closing, *, executed: bool) -> RequestState:
 def _close_plan(plan: Plan | None, closing: Closing, gate: Gate) -> tuple[Save, ...]:
     if plan is None or plan.state is PlanState.EXECUTED:
         return ()
-    fence = gate.store.fence(plan.fence_key)
+    state = PlanState.WITHDRAWN if closing.outcome == "withdrawn" else PlanState.ABANDONED
     try:
-        closed, freed = close_unsent(
-            plan,
-            fence,
-            PlanState.WITHDRAWN if closing.outcome == "withdrawn" else PlanState.ABANDONED,
-            gate.clock.now(),
-            free_fence=gate.settings.retry_after_release,
-        )
+        return (Save(close_unsent(plan, state, gate.clock.now())),)
     except PlanClosedError:
         return ()
-    held = (Save(freed),) if freed != fence else ()
-    return (Save(closed), *held)
 
 
 def _event(closed: Request, closing: Closing, gate: Gate) -> AuditEvent:

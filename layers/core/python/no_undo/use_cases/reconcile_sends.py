@@ -116,12 +116,9 @@ def _expire(plan: Plan, gate: Gate, action: IrreversibleAction, resumer: Resumer
         if answer.says is LookUp.DONE:
             return _confirm(plan, entry, answer, gate, resumer)
     now = gate.clock.now()
-    fence = gate.store.fence(plan.fence_key)
-    closed, freed = close_unsent(
-        plan, fence, PlanState.EXPIRED, now, free_fence=gate.settings.retry_after_release
-    )
+    closed = close_unsent(plan, PlanState.EXPIRED, now)
     event = event_of(plan, "plan.expired", ACTOR, now)
-    gate.store.commit(Change(plan.request_id, event, (Save(closed), Save(freed))))
+    gate.store.commit(Change(plan.request_id, event, (Save(closed),)))
     ask_to_resume(resumer, plan.plan_id)
     return "expired"
 

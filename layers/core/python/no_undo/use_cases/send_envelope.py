@@ -185,7 +185,7 @@ def _found_sent(found: Holdings, gate: Gate) -> Transition:
     """2. The effect is there already: a late success of ours, or an incident."""
     now = gate.clock.now()
     if found.entry is None:
-        plan, _ = close_unsent(found.plan, found.fence, PlanState.ABANDONED, now, free_fence=False)
+        plan = close_unsent(found.plan, PlanState.ABANDONED, now)
         event = event_of(plan, "plan.sent_outside_gate", ACTOR, now)
         gate.store.commit(Change(plan.request_id, event, (Save(plan),)))
         raise SentOutsideGateError(

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.errors import ConflictError, InvalidRequestError, NotFoundError, StaleError
+from no_undo.domain.fence import free
 from no_undo.domain.ledger import (
     Evidence,
     Holdings,
@@ -16,8 +17,9 @@ from no_undo.domain.ledger import (
     close_unsent,
     confirm,
     release,
+    with_evidence,
 )
-from no_undo.domain.plan import DueKind, PlanState
+from no_undo.domain.plan import CLOSED_UNSENT, DueKind, PlanState
 from no_undo.ports import Change, IrreversibleAction, Resumer, Save
 from no_undo.use_cases.gate import MAX_ROUNDS, Gate, ask_to_resume, event_of, saves
 
@@ -61,7 +63,8 @@ def settle_plan(
     """Settle what the system of record cannot: an attempt in doubt, or a plan that may not go on.
 
     "Done" confirms the effect. "Not done" ends the plan as ABANDONED and frees its fence: the same
-    document may then be submitted again.
+    document may then be submitted again. A plan that was closed after an attempt still holds its
+    fence and is settled the same way; it keeps the state in which it was closed.
 
     Raises:
         NotFoundError: There is no such plan.
@@ -103,12 +106,15 @@ def _settled(
     if outcome is Outcome.DONE:
         done = confirm(plan, entry, found.fence, evidence)
         return Change(plan.request_id, event, saves(done)), done.plan.state
+    fence = Save(free(found.fence, plan.plan_id))
+    if plan.state in CLOSED_UNSENT:
+        entry = with_evidence(entry, evidence)
+        return Change(plan.request_id, event, (Save(entry), fence)), plan.state
     if entry.state is LedgerState.EXECUTING:
         freed = release(plan, entry, found.fence, evidence)
         plan, entry = freed.plan, freed.entry
-    closed, fence = close_unsent(plan, found.fence, PlanState.ABANDONED, now, free_fence=True)
-    writes = (Save(closed), Save(entry), Save(fence))
-    return Change(plan.request_id, event, writes), closed.state
+    closed = close_unsent(plan, PlanState.ABANDONED, now)
+    return Change(plan.request_id, event, (Save(closed), Save(entry), fence)), closed.state
 
 
 def _open_entry(found: Holdings, gate: Gate) -> LedgerEntry:
@@ -117,11 +123,10 @@ def _open_entry(found: Holdings, gate: Gate) -> LedgerEntry:
         raise ConflictError("no attempt was ever made for this plan; withdraw its request instead")
     if entry.state is LedgerState.EXECUTED:
         raise ConflictError("the effect is confirmed already; nothing is in doubt")
-    if found.plan.state not in (PlanState.EXECUTING, PlanState.RELEASED):
-        raise ConflictError(f"the plan is closed already ({found.plan.state})")
-    if gate.clock.now() < entry.attempt.lease_expires_at and found.plan.state is not (
-        PlanState.RELEASED
-    ):
+    if found.plan.state in CLOSED_UNSENT and found.fence.holder != found.plan.plan_id:
+        raise ConflictError(f"the plan is closed ({found.plan.state}) and holds nothing any more")
+    executing = found.plan.state is PlanState.EXECUTING
+    if executing and gate.clock.now() < entry.attempt.lease_expires_at:
         raise ConflictError("the sender may still be calling; settle after its lease is over")
     return entry
 

@@ -46,15 +46,7 @@ def withdraw_request(
 def _close_plan(plan: Plan | None, gate: Gate) -> tuple[Save, ...]:
     if plan is None or plan.state in CLOSED_UNSENT:
         return ()
-    fence = gate.store.fence(plan.fence_key)
     try:
-        closed, freed = close_unsent(
-            plan,
-            fence,
-            PlanState.WITHDRAWN,
-            gate.clock.now(),
-            free_fence=gate.settings.retry_after_release,
-        )
+        return (Save(close_unsent(plan, PlanState.WITHDRAWN, gate.clock.now())),)
     except RefusedError as refusal:
         raise ConflictError(f"it is too late to withdraw: {refusal}") from refusal
-    return (Save(closed), Save(freed)) if freed != fence else (Save(closed),)
