@@ -53,7 +53,13 @@ def caller(running: RunningStack) -> ApiClient:
 
 
 class _Form(HTMLParser):
-    """What a browser knows of a page's form, and what a person reads around it."""
+    """What a browser knows of a page's form, and what a person reads around it.
+
+    Attributes:
+        action: Where the form is posted.
+        fields: What it carries unseen, and every disputed field confirmed.
+        text: What a person reads.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +71,7 @@ class _Form(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.action = given.get("action", "")
-        if tag == "input" and given.get("type") == "hidden":
+        if tag == "input" and (given.get("type") == "hidden" or given.get("value") == "confirmed"):
             self.fields[given["name"]] = given.get("value", "")
 
     def handle_data(self, data: str) -> None:

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import SCREENSHOTS
 from tests.browser.site import ORIGIN, Site
-from tests.unit.pages.samples import PLAN_DIGEST
+from tests.unit.pages.samples import CARD_DIGEST, PLAN_DIGEST
 
 pytestmark = [pytest.mark.browser, pytest.mark.enable_socket]
 
@@ -100,6 +100,7 @@ def test_a_person_rejects_by_keyboard_alone(phone: Page, site: Site) -> None:
     [post] = site.posts
     assert post == {
         "plan_digest": PLAN_DIGEST,
+        "card_digest": CARD_DIGEST,
         "decision": "reject",
         "reason": "The total is wrong.",
         "confirmation": "copper meadow",

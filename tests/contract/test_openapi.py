@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +16,7 @@ from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
 from no_undo.adapters.json_answers import as_list, as_object
-from no_undo.domain.card import FormInput
+from no_undo.domain.card import FormInput, correction_input_name, field_input_name
 from no_undo.domain.invoice import MINOR_DIGITS
 from no_undo.domain.pii import KINDS
 from no_undo.domain.plan import Verdict
@@ -206,8 +207,17 @@ def test_the_example_invoice_fits_the_schema_of_an_invoice() -> None:
 def test_the_decision_has_the_inputs_of_the_form() -> None:
     form = schema("Decision")["properties"]
 
-    inputs = {FormInput.PLAN_DIGEST, FormInput.DECISION, FormInput.REASON, FormInput.CONFIRMATION}
+    inputs = {
+        FormInput.PLAN_DIGEST,
+        FormInput.CARD_DIGEST,
+        FormInput.DECISION,
+        FormInput.REASON,
+        FormInput.CONFIRMATION,
+    }
     assert set(form) == inputs
+    [pattern] = schema("Decision")["patternProperties"]
+    assert re.search(pattern, field_input_name(0))
+    assert re.search(pattern, correction_input_name(12))
     assert form["decision"]["enum"] == [one.value for one in Verdict]
     assert form["reason"]["maxLength"] == MAX_REASON
 

@@ -31,6 +31,7 @@ _TIMEOUT_SECONDS: Final = 300
 _LEDGER: Final = "no_undo/domain/ledger.py"
 _FENCE: Final = "no_undo/domain/fence.py"
 _APPROVAL: Final = "no_undo/domain/approval.py"
+_DECIDE: Final = "no_undo/use_cases/record_decision.py"
 _SETTLE: Final = "no_undo/domain/reconciliation.py"
 _SEND: Final = "no_undo/use_cases/send_envelope.py"
 _GATE: Final = "no_undo/use_cases/gate.py"
@@ -516,8 +517,22 @@ MUTATIONS: Final = (
         (f"{_T_DECIDE}::test_one_rejection_ends_the_plan_and_needs_a_reason",),
     ),
     Mutation(
+        "P7: a decision is about the card that was shown",
+        _DECIDE,
+        "    if form.card_digest != card.digest and form.plan_digest == opened.plan.digest:\n",
+        "    if False:\n",
+        (f"{_T_DECIDE}::test_p7_a_card_that_says_something_else_by_now_decides_nothing",),
+    ),
+    Mutation(
+        "A disputed field blocks Approve until it is answered",
+        "no_undo/domain/field_answers.py",
+        "        elif decision == Verdict.APPROVE:\n",
+        "        elif False:\n",
+        (f"{_T_DECIDE}::test_a_disputed_field_blocks_approve_until_it_is_answered",),
+    ),
+    Mutation(
         "P6: only the two words that a reader knows decide",
-        "no_undo/use_cases/record_decision.py",
+        _DECIDE,
         "    if not matches(form.confirmation, plan.digest, link.approver):\n",
         "    if False:\n",
         (f"{_T_DECIDE}::test_p6_wrong_words_are_counted_decide_nothing_and_never_use_the_link_up",),

@@ -120,6 +120,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | NOT_WITHDRAWN
     | may("LedgerTable", "dynamodb:GetItem", where=keys("StringEquals", "#pause"))
     | POLICY
+    | HASH
     | READ_DOCUMENTS,
     "send_envelope": APPEND
     | write("PlansTable", "LedgerTable", "FenceTable")

@@ -269,9 +269,12 @@ class Machine:
         plan = self.plan_behind(token)
         event = self._http("record_decision", "POST /approvals/{token}", {"token": token})
         event["headers"]["content-type"] = "application/x-www-form-urlencoded"
+        looking = self._http("show_approval", "GET /approvals/{token}", {"token": token})
+        shown = self.invoke("show_approval", looking)["body"]
         event["body"] = urlencode(
             {
                 "plan_digest": plan.digest,
+                "card_digest": shown.rpartition(" ")[2],
                 "decision": decision,
                 "reason": reason,
                 "confirmation": " ".join(words_for(plan.digest, approver)),

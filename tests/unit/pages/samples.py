@@ -30,6 +30,7 @@ DEADLINE = datetime(2026, 7, 14, 15, 0, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")
 PLAN_DIGEST = "5f" * 32
 DOCUMENT_SHA256 = "a3" * 32
+CARD_DIGEST = "c7" * 32
 # The longest host that a stack gets by default, and a token of 43 characters.
 LINK = f"https://a1b2c3d4e5.execute-api.ap-southeast-1.amazonaws.com/approvals/{'k' * 43}"
 
@@ -113,6 +114,7 @@ _CARD = Card(
     warnings=("The document carries an evaluation watermark.",),
     not_read_back=("signing order",),
     repeat=CardRepeat("6B1Q-1", datetime(2026, 7, 1, 8, 0, tzinfo=UTC)),
+    digest=CARD_DIGEST,
 )
 
 _NOTICE = ApprovalNotice(

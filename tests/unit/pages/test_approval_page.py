@@ -13,7 +13,14 @@ from no_undo.domain.card import Card, CardPage, CardQuorum, Choice, FormInput, F
 from no_undo.domain.confirmation import WORDS
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict
 from tests.unit.pages.markup import Element, Page
-from tests.unit.pages.samples import DOCUMENT_SHA256, NUMBER, PLAN_DIGEST, TOTAL, a_card
+from tests.unit.pages.samples import (
+    CARD_DIGEST,
+    DOCUMENT_SHA256,
+    NUMBER,
+    PLAN_DIGEST,
+    TOTAL,
+    a_card,
+)
 
 PAGES = JinjaPages()
 EVERY_CHOICE = tuple(Choice)
@@ -124,8 +131,8 @@ def test_the_form_carries_the_digest_of_what_was_shown() -> None:
 
     form = page.one("form")
     assert (form["method"], form["action"]) == ("post", "/approvals/k")
-    assert page.one("input", type="hidden")["value"] == PLAN_DIGEST
-    assert page.one("input", type="hidden")["name"] == FormInput.PLAN_DIGEST
+    carried = {one["name"]: one["value"] for one in page.all("input", type="hidden")}
+    assert carried == {FormInput.PLAN_DIGEST: PLAN_DIGEST, FormInput.CARD_DIGEST: CARD_DIGEST}
 
 
 def test_approve_and_reject_are_offered_and_none_is_chosen_beforehand() -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 from no_undo.domain.approval import FREE_TRIES, LinkState
-from no_undo.domain.card import Card, FormInput
+from no_undo.domain.card import FIELD_CONFIRMED, Card, FormInput, field_input_name
 from no_undo.domain.confirmation import words_for
 from no_undo.domain.errors import InDoubtError, NotFoundError, StaleError, TransientError
-from no_undo.domain.plan import DueKind, PlanState, Verdict
+from no_undo.domain.plan import DueKind, FieldAnswer, PlanState, Verdict
 from no_undo.domain.results import Result, ResultKind
 from no_undo.lab.fixed_clock import FixedClock
+from no_undo.lab.stand_ins import FixedHasher
 from no_undo.lab.world import APPROVERS, POLICY, TENANT, World
 from no_undo.use_cases.record_decision import MAX_REASON, DecisionForm, Reply, record_decision
 from no_undo.use_cases.settle_plan import Statement, pause_begins
@@ -43,10 +45,8 @@ def kind(reply: Reply) -> ResultKind:
     return reply.page.kind
 
 
-def a_form(world: World, approver: str = DAVE, **changes: str) -> DecisionForm:
-    plan = plan_of(world)
-    form = DecisionForm(plan.digest, "approve", "", " ".join(words_for(plan.digest, approver)))
-    return replace(form, **changes)
+def a_form(world: World, approver: str = DAVE, **changes: object) -> DecisionForm:
+    return replace(world.form(token(world, approver)), **changes)  # type: ignore[arg-type]  # by name
 
 
 def test_the_last_approval_needed_arms_the_plan_in_the_same_write() -> None:
@@ -272,7 +272,7 @@ def test_p5_the_requester_is_never_an_approver_even_with_a_link() -> None:
 def test_an_unknown_link_says_nothing() -> None:
     world = a_world()
 
-    reply = world.post("nobody", DecisionForm("", "approve", "", ""))
+    reply = world.post("nobody", DecisionForm("", "", "approve", "", ""))
 
     assert kind(reply) is ResultKind.UNKNOWN_LINK
 
@@ -301,7 +301,7 @@ def test_a_deadline_that_passes_while_deciding_is_told_truthfully() -> None:
     clock = TickingClock(plan_of(world).expires_at - timedelta(minutes=2, seconds=30))
     gate, showing = replace(world.gate, clock=clock), replace(world.showing, clock=clock)
 
-    reply = record_decision(token(world), a_form(world), gate, showing)
+    reply = record_decision(token(world), a_form(world), gate, showing, FixedHasher())
 
     assert kind(reply) is ResultKind.EXPIRED
     assert plan_of(world).decisions == ()
@@ -350,6 +350,116 @@ def test_an_approval_during_a_pause_is_recorded_and_says_what_happens() -> None:
 
     assert kind(world.decide(token(world))) is ResultKind.APPROVED_PAUSED
     assert plan_of(world).state is PlanState.APPROVED
+
+
+# Fields that witnesses dispute
+
+
+def a_field(path: str, value: str | None, *, disputed: bool = False) -> dict[str, Any]:
+    says = "disagrees" if disputed else "agrees"
+    return {
+        "path": path,
+        "label": path,
+        "value": value,
+        "route": "human",
+        "reason": "Please compare.",
+        "witnesses": [{"name": "text layer", "says": says}],
+        "page": 1,
+    }
+
+
+FIELDS = (a_field("invoice_number", "INV-7"), a_field("total_amount", "86.26", disputed=True))
+DISPUTED = field_input_name(1)
+
+
+def test_a_disputed_field_blocks_approve_until_it_is_answered() -> None:
+    world = a_world()
+    proposed(world, fields=FIELDS)
+
+    unanswered = world.post(token(world), a_form(world, answers={}))
+    other = world.post(token(world), a_form(world, answers={field_input_name(0): FIELD_CONFIRMED}))
+    odd = world.post(token(world), a_form(world, answers={DISPUTED: "yes"}))
+
+    for reply in (unanswered, other, odd):
+        assert isinstance(reply.page, Card)
+        assert set(reply.form.errors) == {DISPUTED}
+    assert plan_of(world).decisions == ()
+    assert world.link_behind(token(world)).wrong_confirmations == 0
+    assert kind(world.decide(token(world))) is ResultKind.APPROVED_WAITING
+
+
+def test_the_decision_keeps_which_value_was_confirmed_and_the_audit_only_a_keyed_hash() -> None:
+    world = a_world()
+    proposed(world, fields=FIELDS)
+
+    world.decide(token(world))
+
+    [decision] = plan_of(world).decisions
+    assert decision.answers == (FieldAnswer("total_amount", "86.26", "86.26"),)
+    assert (decision.approver, decision.at) == (DAVE, world.clock.now())
+    hashed = FixedHasher().digest("r1", "86.26")
+    assert details(world, "plan.decision_recorded")[0]["fields"] == [
+        {"path": "total_amount", "old": hashed, "new": hashed}
+    ]
+    assert not any("86.26" in one.line for one in world.store.chain("r1"))
+
+
+def test_a_field_named_by_the_document_is_not_named_in_the_audit() -> None:
+    world = a_world()
+    odd = 'notes["Call Alice Example"]'
+    proposed(world, fields=(a_field(odd, None, disputed=True),))
+
+    world.decide(token(world))
+
+    [answer] = details(world, "plan.decision_recorded")[0]["fields"]
+    assert answer == {"path": FixedHasher().digest("r1", odd), "old": "", "new": ""}
+
+
+def test_a_rejection_needs_no_answer_to_disputed_fields() -> None:
+    world = a_world()
+    proposed(world, fields=FIELDS)
+
+    reply = world.post(token(world), a_form(world, decision="reject", reason="No.", answers={}))
+
+    assert kind(reply) is ResultKind.REJECTED
+
+
+def test_p7_a_card_that_says_something_else_by_now_decides_nothing() -> None:
+    world = a_world()
+    proposed(world, fields=FIELDS)
+    shown = a_form(world)
+    request = request_of(world)
+    world.store.plant(replace(request, notes=("The document carries a watermark.",)))
+
+    reply = world.post(token(world), shown)
+
+    assert isinstance(reply.page, Card)
+    assert set(reply.form.errors) == {FormInput.CARD_DIGEST}
+    assert reply.form.entered[DISPUTED] == FIELD_CONFIRMED
+    assert plan_of(world).decisions == ()
+    assert details(world, "decision.refused") == [{"code": "card_changed"}]
+    assert kind(world.decide(token(world))) is ResultKind.APPROVED_WAITING
+
+
+def test_the_stored_decision_names_the_card_that_was_shown() -> None:
+    world = a_world()
+    proposed(world, fields=FIELDS)
+    card = world.open_card(token(world))
+
+    world.decide(token(world))
+
+    [decision] = plan_of(world).decisions
+    assert decision.card_digest == card.digest
+    assert details(world, "plan.decision_recorded")[0]["card"] == card.digest
+
+
+def test_somebody_elses_decision_between_showing_and_deciding_does_not_change_the_card() -> None:
+    world = a_world()
+    proposed(world, fields=FIELDS)
+    shown = a_form(world)
+    world.decide(token(world, ERIN))
+
+    assert kind(world.post(token(world), shown)) is ResultKind.APPROVED_COMPLETE
 
 
 # What looking changes (P6): nothing

@@ -23,6 +23,7 @@ from no_undo.domain.plan import Verdict
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict
 
 _PAGE_URL = re.compile(r"(?:https?://[^\s/]|/(?![/\\]))[^\s]*", re.ASCII)
+_FIELD_INPUT = re.compile(r"field_[0-9]{1,5}(_value)?", re.ASCII)
 _PLAIN_WORD = re.compile(r"[a-z]{2,20}", re.ASCII)
 
 
@@ -315,6 +316,7 @@ class Card:
         warnings: Sentences: watermark, no extraction, what detectors cannot see.
         not_read_back: What the outside does not show of the draft, so nobody could compare it.
         repeat: Set when this repeats an earlier plan.
+        digest: What this card says, as 64 lower-case hex digits; comes back with the form.
     """
 
     reference: str
@@ -340,6 +342,7 @@ class Card:
     warnings: tuple[str, ...] = ()
     not_read_back: tuple[str, ...] = ()
     repeat: CardRepeat | None = None
+    digest: str = ""
 
     def __post_init__(self) -> None:
         require_aware(self.deadline, "deadline")
@@ -368,10 +371,16 @@ def correction_input_name(index: int) -> str:
     return f"field_{index}_value"
 
 
+def is_field_input(name: str) -> bool:
+    """Return whether a form name is one of those that answer single fields."""
+    return _FIELD_INPUT.fullmatch(name) is not None
+
+
 class FormInput:
     """Names of the form's inputs, shared by the template and by whoever reads the post."""
 
     PLAN_DIGEST = "plan_digest"
+    CARD_DIGEST = "card_digest"
     DECISION = "decision"
     REASON = "reason"
     CONFIRMATION = "confirmation"

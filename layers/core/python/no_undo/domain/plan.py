@@ -84,6 +84,21 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FieldAnswer:
+    """What one approver said about one field that was read from the document.
+
+    Attributes:
+        path: Which field, for example `line_items[0].quantity`.
+        old: The value that the card showed, None when it showed none.
+        new: The value that the approver stands for; the same as `old` when it was confirmed.
+    """
+
+    path: str
+    old: str | None = None
+    new: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """One recorded decision of one person.
 
@@ -92,8 +107,9 @@ class Decision:
         verdict: What they decided.
         at: When it was recorded, UTC.
         plan_digest: The digest of the plan that their card showed.
-        card_digest: SHA-256 of the card as rendered for them.
+        card_digest: SHA-256 of what their card said, as it came back with their form.
         reason: Their words; required for a rejection.
+        answers: The fields that they answered one by one.
     """
 
     approver: str
@@ -102,6 +118,7 @@ class Decision:
     plan_digest: str
     card_digest: str
     reason: str = ""
+    answers: tuple[FieldAnswer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

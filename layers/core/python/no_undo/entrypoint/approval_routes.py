@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from no_undo.domain.card import Card, FormInput, FormState
+from no_undo.domain.card import Card, FormInput, FormState, is_field_input
 from no_undo.domain.errors import NotFoundError
 from no_undo.domain.results import Result, page_error
 from no_undo.entrypoint.http_requests import HttpRequest
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from no_undo.ports import Pages
 
 CARD_AGAIN = 422
+MAX_DECISION_FIELDS = 2_000
+"""Two answers for each field of the longest invoice, and the rest of the form."""
+MAX_DECISION_BYTES = 256 * 1024
 
 
 def show(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
@@ -49,14 +52,16 @@ def _shown(request: HttpRequest, token: str, deps: Dependencies) -> HttpAnswer:
 def decide(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
     """Answer the form's POST."""
     token = request.path_parameters.get("token", "")
-    fields = request.form()
+    fields = request.form(max_bytes=MAX_DECISION_BYTES, max_fields=MAX_DECISION_FIELDS)
     form = DecisionForm(
         plan_digest=fields.get(FormInput.PLAN_DIGEST, ""),
+        card_digest=fields.get(FormInput.CARD_DIGEST, ""),
         decision=fields.get(FormInput.DECISION, ""),
         reason=fields.get(FormInput.REASON, ""),
         confirmation=fields.get(FormInput.CONFIRMATION, ""),
+        answers={name: value for name, value in fields.items() if is_field_input(name)},
     )
-    reply = record_decision(token, form, deps.gate, deps.showing)
+    reply = record_decision(token, form, deps.gate, deps.showing, deps.hasher)
     return _page(reply.page, deps.pages, reply.form)
 
 

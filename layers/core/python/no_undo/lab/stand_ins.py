@@ -67,8 +67,8 @@ class PlainPages:
     """Implements `ports.Pages` with as little text as the people of the lab need."""
 
     def approval_page(self, card: Card, form: FormState | None = None) -> PlainPage:  # noqa: ARG002
-        """Render the title."""
-        return PlainPage(card.title)
+        """Render the title and what a form carries: the card's digest."""
+        return PlainPage(f"{card.title} {card.digest}")
 
     def result_page(self, result: Result) -> PlainPage:
         """Render the heading."""

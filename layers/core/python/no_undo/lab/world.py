@@ -7,7 +7,7 @@ own time limit, and may die at any port call without taking anything else with i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -17,6 +17,7 @@ from no_undo.actions.esign_send import KIND, ESignSend
 from no_undo.domain.approval import ApprovalLink, token_sha256
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.audit_chain import AuditEvent, AuditRecord, Provenance
+from no_undo.domain.card import FIELD_CONFIRMED, field_input_name
 from no_undo.domain.confirmation import words_for
 from no_undo.domain.ledger import Attempt
 from no_undo.domain.plan import Plan
@@ -33,6 +34,7 @@ from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.lab.stand_ins import AcceptingValidator, FixedHasher, FixedPolicies, PlainPages
 from no_undo.lab.watched import NobodyWatches, Watcher, watched
 from no_undo.ports import Change, DocumentStore, ESignGateway, Save
+from no_undo.use_cases.approval_card import card_for, card_sources
 from no_undo.use_cases.archive_signed_document import Archiving, archive_signed_document
 from no_undo.use_cases.await_settlement import await_settlement
 from no_undo.use_cases.await_signature import await_signature
@@ -46,7 +48,7 @@ from no_undo.use_cases.request_approval import Asking, request_approval
 from no_undo.use_cases.resume_execution import resume_execution
 from no_undo.use_cases.send_envelope import SendResult, send_envelope
 from no_undo.use_cases.show_approval import Showing, show_card
-from no_undo.use_cases.stage import PDF, Stages
+from no_undo.use_cases.stage import PDF, Stages, put_json
 from no_undo.use_cases.withdraw_request import withdraw_request
 
 TENANT: Final = "acme"
@@ -228,7 +230,7 @@ class World:
 
     # What happens
 
-    def submit(
+    def submit(  # noqa: PLR0913 - each has a default
         self,
         request_id: str = "r1",
         *,
@@ -236,10 +238,24 @@ class World:
         repeat_of: str = "",
         quorum: int = 2,
         start: bool = True,
+        fields: Sequence[Mapping[str, Any]] = (),
     ) -> Request:
-        """Store a request whose document is ready, and start its execution."""
+        """Store a request whose document is ready, and start its execution.
+
+        Args:
+            request_id: Its id.
+            source: The source bytes.
+            repeat_of: Plan that is knowingly repeated.
+            quorum: Needed approvals.
+            start: Whether an execution drives it.
+            fields: What was read from the document, as Extract Fields stores it.
+        """
         source_ref = self.documents.put(f"requests/{request_id}/source.pdf", source, PDF)
         assembled = self.documents.put(f"requests/{request_id}/round-1/final.pdf", source, PDF)
+        artefacts = {"assembled": assembled}
+        if fields:
+            key = f"requests/{request_id}/round-1/fields.json"
+            artefacts["fields"] = put_json(self.documents, key, {"fields": list(fields)})
         now = self.clock.now()
         request = Request(
             request_id=request_id,
@@ -258,7 +274,7 @@ class World:
             approvers=APPROVERS,
             quorum=quorum,
             deadline=now + DEADLINE,
-            artefacts={"assembled": assembled},
+            artefacts=artefacts,
             check_at=now + self.settings.driver_interval,
         )
         event = AuditEvent(kind="request.submitted", actor=CALLER, at=now)
@@ -299,16 +315,28 @@ class World:
 
     def decide(self, token: str, decision: str = "approve", reason: str = "") -> Reply:
         """Post a decision with the right words, as a person who read the card does."""
+        return self.post(token, self.form(token, decision, reason))
+
+    def form(self, token: str, decision: str = "approve", reason: str = "") -> DecisionForm:
+        """Return the form of a card as it is now, with every disputed field confirmed."""
         link = self.link_behind(token)
-        plan = self.store.plan(link.plan_id)
-        digest = "" if plan is None else plan.digest
-        words = " ".join(words_for(digest, link.approver))
-        return self.post(token, DecisionForm(digest, decision, reason, words))
+        plan, request = self.store.plan(link.plan_id), self.store.request(link.request_id)
+        if plan is None or request is None:
+            raise LookupError("no such plan")
+        card = card_for(plan, card_sources(request, self.documents), link.approver, LINK_BASE)
+        return DecisionForm(
+            plan_digest=plan.digest,
+            card_digest=card.digest,
+            decision=decision,
+            reason=reason,
+            confirmation=" ".join(words_for(plan.digest, link.approver)),
+            answers={field_input_name(index): FIELD_CONFIRMED for index, _ in card.disputed_fields},
+        )
 
     def post(self, token: str, form: DecisionForm) -> Reply:
         """Post a form."""
         with self.invocation("record_decision"):
-            return record_decision(token, form, self.gate, self.showing)
+            return record_decision(token, form, self.gate, self.showing, self.asking.hasher)
 
     def link_behind(self, token: str) -> ApprovalLink:
         """Return the stored link of a token."""

@@ -1,7 +1,7 @@
 """The card: everything one approver is shown about one plan, from what is stored.
 
 The same function makes the card for showing, for showing it again with errors, and for the digest
-that a decision is bound to.
+that the form carries: a decision counts only if the card still says what that digest says.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def card_sources(request: Request, documents: DocumentStore) -> CardSources:
 
 
 def card_for(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Card:
-    """Return the card of a plan for one approver.
+    """Return the card of a plan for one approver, with its digest.
 
     Args:
         plan: As just read.
@@ -73,6 +73,11 @@ def card_for(plan: Plan, sources: CardSources, approver: str, base_url: str) -> 
         approver: Whose card it is.
         base_url: Address of the approver's link; pictures and the PDF lie below it.
     """
+    card = _card(plan, sources, approver, base_url)
+    return replace(card, digest=card_digest(plan, sources, approver))
+
+
+def _card(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Card:
     request = sources.request
     return Card(
         reference=reference_of(plan.plan_id),
@@ -109,7 +114,7 @@ def card_digest(plan: Plan, sources: CardSources, approver: str) -> str:
 
     Links are left out, and who has decided so far: both differ between showing and deciding.
     """
-    card = card_for(replace(plan, decisions=()), sources, approver, _STILL)
+    card = _card(replace(plan, decisions=()), sources, approver, _STILL)
     text = json.dumps(asdict(card), sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 

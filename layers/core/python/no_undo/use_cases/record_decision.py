@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from no_undo.domain.approval import (
@@ -11,10 +13,12 @@ from no_undo.domain.approval import (
     seconds_to_wait,
     wrong_confirmation,
 )
+from no_undo.domain.canonical_json import Json
 from no_undo.domain.card import Card, FormInput, FormState
 from no_undo.domain.confirmation import matches
 from no_undo.domain.errors import NotEligibleError, PlanChangedError, RefusedError, StaleError
-from no_undo.domain.plan import Decision, Plan, PlanState, Verdict, approvals_for
+from no_undo.domain.field_answers import FieldAnswers, read_answers
+from no_undo.domain.plan import Decision, FieldAnswer, Plan, PlanState, Verdict, approvals_for
 from no_undo.domain.results import (
     Result,
     approved_complete,
@@ -26,12 +30,15 @@ from no_undo.domain.results import (
     too_many_tries,
     unknown_link,
 )
-from no_undo.ports import Change, NotWithdrawn, Save
-from no_undo.use_cases.approval_card import card_digest, card_for, card_sources, reference_of
+from no_undo.ports import Change, KeyedHasher, NotWithdrawn, Save
+from no_undo.use_cases.approval_card import card_for, card_sources, reference_of
 from no_undo.use_cases.gate import MAX_ROUNDS, Gate, event_of
 from no_undo.use_cases.show_approval import Opened, Showing, open_link
 
 MAX_REASON = 2_000
+CARD_CHANGED = "This page has changed since you opened it. Please read it again, then decide."
+_OUR_PATH = re.compile(r"[a-z0-9_.\[\]]{1,100}", re.ASCII)
+"""A field path that is no text out of a document: only such a one is named in the audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +47,19 @@ class DecisionForm:
 
     Attributes:
         plan_digest: Digest of the plan that was shown.
+        card_digest: Digest of the card that was shown.
         decision: `approve` or `reject`.
         reason: Their words, at most 2,000 characters.
         confirmation: The two typed words.
+        answers: Answers to single fields, by input name.
     """
 
     plan_digest: str
+    card_digest: str
     decision: str
     reason: str
     confirmation: str
+    answers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +75,14 @@ class Reply:
     form: FormState = field(default_factory=FormState)
 
 
-def record_decision(token: str, form: DecisionForm, gate: Gate, showing: Showing) -> Reply:
+def record_decision(
+    token: str, form: DecisionForm, gate: Gate, showing: Showing, hasher: KeyedHasher
+) -> Reply:
     """Record a decision made on a card, or say what kept it from being recorded.
 
     A repeated post gets the first answer. A wrong confirmation is counted and never uses the link
     up. The decision, the link's use and the audit record are one write, conditional on the request
-    not being withdrawn.
+    not being withdrawn. Values of fields go to the audit as keyed hashes only.
     """
     for _ in range(MAX_ROUNDS):
         opened = open_link(token, showing.store, showing.clock)
@@ -78,29 +91,44 @@ def record_decision(token: str, form: DecisionForm, gate: Gate, showing: Showing
         if opened.result is not None:
             return Reply(opened.result)
         try:
-            return _decide(opened, token, form, gate, showing)
+            return _decide(opened, token, form, gate, showing, hasher)
         except StaleError:
             continue
     return Reply(page_error(back_url=_base(token, showing)))
 
 
-def _decide(opened: Opened, token: str, form: DecisionForm, gate: Gate, showing: Showing) -> Reply:
+def _decide(  # noqa: PLR0913, PLR0917 - what was posted, and the ports it takes
+    opened: Opened,
+    token: str,
+    form: DecisionForm,
+    gate: Gate,
+    showing: Showing,
+    hasher: KeyedHasher,
+) -> Reply:
     wait = seconds_to_wait(opened.link, gate.clock.now())
     if wait:
         page = too_many_tries(wait_seconds=wait, back_url=_base(token, showing))
         return Reply(page)
-    errors = _errors(form, opened.plan, opened.link)
+    sources = card_sources(opened.request, showing.documents)
+    card = card_for(opened.plan, sources, opened.link.approver, _base(token, showing))
+    said = read_answers(card, form.answers, form.decision)
+    errors = _errors(form, said, opened.plan, opened.link)
     if errors:
         # Nothing typed is no guess: a robot that posts the bare form must not slow a person down.
         if FormInput.CONFIRMATION in errors and form.confirmation.strip():
             _count_wrong(opened.link, opened.plan, gate)
-        return _again(opened, token, form, errors, showing)
-    return _commit(opened, form, gate, showing)
+        return _again(card, form, errors)
+    if form.card_digest != card.digest and form.plan_digest == opened.plan.digest:
+        gate.record(opened.plan, "decision.refused", opened.link.approver, code="card_changed")
+        return _again(card, form, {FormInput.CARD_DIGEST: CARD_CHANGED})
+    return _commit(opened, form, said.answers, gate, hasher)
 
 
-def _errors(form: DecisionForm, plan: Plan, link: ApprovalLink) -> dict[str, str]:
+def _errors(
+    form: DecisionForm, said: FieldAnswers, plan: Plan, link: ApprovalLink
+) -> dict[str, str]:
     """Check the form; one sentence per input that needs something."""
-    errors: dict[str, str] = {}
+    errors = dict(said.errors)
     if form.decision not in tuple(Verdict):
         errors[FormInput.DECISION] = "Choose whether you approve or reject."
     if form.decision == Verdict.REJECT and not form.reason.strip():
@@ -114,12 +142,12 @@ def _errors(form: DecisionForm, plan: Plan, link: ApprovalLink) -> dict[str, str
     return errors
 
 
-def _again(
-    opened: Opened, token: str, form: DecisionForm, errors: dict[str, str], showing: Showing
-) -> Reply:
-    sources = card_sources(opened.request, showing.documents)
-    card = card_for(opened.plan, sources, opened.link.approver, _base(token, showing))
-    entered = {FormInput.DECISION: form.decision, FormInput.REASON: form.reason[:MAX_REASON]}
+def _again(card: Card, form: DecisionForm, errors: dict[str, str]) -> Reply:
+    entered = {
+        **form.answers,
+        FormInput.DECISION: form.decision,
+        FormInput.REASON: form.reason[:MAX_REASON],
+    }
     return Reply(card, FormState(entered=entered, errors=errors))
 
 
@@ -130,16 +158,22 @@ def _count_wrong(link: ApprovalLink, plan: Plan, gate: Gate) -> None:
     gate.store.commit(Change(plan.request_id, event, (counted,)))
 
 
-def _commit(opened: Opened, form: DecisionForm, gate: Gate, showing: Showing) -> Reply:
+def _commit(
+    opened: Opened,
+    form: DecisionForm,
+    answers: tuple[FieldAnswer, ...],
+    gate: Gate,
+    hasher: KeyedHasher,
+) -> Reply:
     link, plan = opened.link, opened.plan
-    sources = card_sources(opened.request, showing.documents)
     decision = Decision(
         approver=link.approver,
         verdict=Verdict(form.decision),
         at=gate.clock.now(),
         plan_digest=form.plan_digest,
-        card_digest=card_digest(plan, sources, link.approver),
+        card_digest=form.card_digest,
         reason=form.reason.strip(),
+        answers=answers,
     )
     try:
         decided = decide(plan, decision, eligible=gate.eligible(plan, link.approver))
@@ -154,6 +188,7 @@ def _commit(opened: Opened, form: DecisionForm, gate: Gate, showing: Showing) ->
         digest=decision.plan_digest,
         card=decision.card_digest,
         reason=decision.reason,
+        fields=[_audited(one, plan.request_id, hasher) for one in answers],
         approvals=len(approvals_for(decided)),
         quorum=plan.quorum,
     )
@@ -161,6 +196,20 @@ def _commit(opened: Opened, form: DecisionForm, gate: Gate, showing: Showing) ->
     writes = (Save(decided), used, NotWithdrawn(plan.request_id))
     gate.store.commit(Change(plan.request_id, event, writes))
     return Reply(_result(decided, decision, gate))
+
+
+def _audited(answer: FieldAnswer, request_id: str, hasher: KeyedHasher) -> dict[str, Json]:
+    """Return an answer as the audit may hold it: values as keyed hashes, empty where none (P10)."""
+
+    def hashed(value: str | None) -> str:
+        return "" if value is None else hasher.digest(request_id, value)
+
+    ours = _OUR_PATH.fullmatch(answer.path)
+    return {
+        "path": answer.path if ours else hashed(answer.path),
+        "old": hashed(answer.old),
+        "new": hashed(answer.new),
+    }
 
 
 def _verb(decided: Plan) -> str:
