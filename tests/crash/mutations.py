@@ -56,6 +56,7 @@ _LAB_LANDS_WITHIN: Final = (
     f"{_T_LAB}::test_every_promise_holds_around_the_send_under_every_behaviour"
     "[lands within the settle time]"
 )
+_LAB_AGAIN: Final = f"{_T_LAB}::test_p2_a_document_submitted_again_is_sent_at_most_once"
 _LAB_EVERYWHERE: Final = f"{_T_LAB}::test_every_promise_holds_wherever_the_process_dies"
 
 
@@ -332,6 +333,23 @@ MUTATIONS: Final = (
         "    return replace(free(fence, plan_id), last_executed=plan_id)",
         '    return replace(fence, holder="", last_executed=plan_id)',
         (f"{_T_LEDGER}::test_a_late_success_leaves_another_plans_hold_on_the_fence",),
+    ),
+    Mutation(
+        "P2: the deadline of a released plan does not free its fence",
+        _SWEEP,
+        "    gate.store.commit(Change(plan.request_id, event, (Save(closed),)))\n",
+        '    fence = replace(gate.store.fence(plan.fence_key), holder="")\n'
+        "    gate.store.commit(Change(plan.request_id, event, (Save(closed), Save(fence))))\n",
+        (f"{_LAB_AGAIN}[again after the deadline]",),
+    ),
+    Mutation(
+        "P2: the withdrawal of a released plan does not free its fence",
+        "no_undo/use_cases/withdraw_request.py",
+        "        return (Save(close_unsent(plan, PlanState.WITHDRAWN, gate.clock.now())),)\n",
+        '        fence = replace(gate.store.fence(plan.fence_key), holder="")\n'
+        "        closed = close_unsent(plan, PlanState.WITHDRAWN, gate.clock.now())\n"
+        "        return (Save(closed), Save(fence))\n",
+        (f"{_LAB_AGAIN}[again after a withdrawal]",),
     ),
     Mutation(
         "P2: no draft is made while another plan holds the effect",

@@ -11,19 +11,23 @@ import pytest
 
 from no_undo.domain.ledger import Attempt
 from no_undo.domain.plan import Plan
+from no_undo.domain.request import RequestState
 from no_undo.lab.crash_lab import (
     CrashReport,
+    Resubmission,
     Setting,
     Takes,
     When,
     deaths,
+    live_through,
     matrix_text,
     run,
     run_column,
     settings,
 )
 from no_undo.lab.fake_esign import Behaviour, SecondSend
-from no_undo.lab.world import RecordingAction, World
+from no_undo.lab.life import AGAIN as AGAIN_ID
+from no_undo.lab.world import SETTINGS, RecordingAction, World
 
 WORST = SecondSend.MAILS_AGAIN
 BEYOND = Setting(Behaviour.LANDS_BEYOND, WORST, automatic=True)
@@ -70,6 +74,42 @@ def test_the_one_permitted_second_effect_is_shown_and_is_clean_where_a_person_re
     for clean in (operator, refusing):
         assert clean.permitted.total() == 0
         assert clean.found == []
+
+
+AGAIN = tuple(one for one in settings() if one.again is not Resubmission.NONE)
+
+
+@pytest.mark.parametrize("setting", AGAIN, ids=lambda one: one.again.value)
+def test_p2_a_document_submitted_again_is_sent_at_most_once(
+    setting: Setting,
+) -> None:
+    """F1 alone: the first request lands long after the second one was refused (ADR 0014)."""
+    column = run_column(setting, points="store.commit")
+
+    assert not setting.permits_second_effect
+    assert column.found == []
+    assert "create_draft: store.commit draft.begun" in column.lives
+    assert "settle_plan: store.commit plan.settled" in column.lives
+
+
+@pytest.mark.parametrize("setting", AGAIN, ids=lambda one: one.again.value)
+def test_a_document_submitted_again_is_refused_by_the_held_fence_and_lands_once(
+    setting: Setting,
+) -> None:
+    world = World(
+        behaviour=setting.behaviour,
+        second_send=setting.second_send,
+        settings=replace(SETTINGS, retry_after_release=setting.automatic),
+    )
+
+    live_through(world, setting.again)
+
+    refused = world.store.request(AGAIN_ID)
+    assert refused is not None
+    assert refused.ending is not None
+    assert (refused.state, refused.ending.code) == (RequestState.FAILED, "FenceHeldError")
+    assert [one.envelope_id for one in world.esign.effects] == ["1001"]
+    assert world.store.fence(world.store.rows(Plan)[0].fence_key).last_executed == "r1#1"
 
 
 def test_no_other_setting_permits_a_second_effect() -> None:

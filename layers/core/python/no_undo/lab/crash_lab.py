@@ -9,6 +9,10 @@ back; once the world is at rest, every invariant is checked.
 One second effect is permitted, because both vendor facts that the guarantee rests on are false
 there: a request that lands far beyond the settle time, at a vendor that mails again, where attempts
 may follow each other by themselves (design 8.8). It is counted apart and shown as what it is.
+
+Two columns submit the same document again after the first plan ended with a released attempt, and
+only then the first request lands: the vendor refuses a second send of one envelope (F1), which says
+nothing about the second request's envelope, so only the fence stands between (ADR 0014).
 """
 
 from __future__ import annotations
@@ -20,21 +24,24 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from multiprocessing import get_context
 from typing import Any, Final
 
 from no_undo.domain.errors import InDoubtError, NoUndoError, TransientError
-from no_undo.domain.plan import Plan
-from no_undo.lab.fake_esign import Behaviour, SecondSend
+from no_undo.domain.plan import CLOSED_UNSENT, Plan
+from no_undo.lab.fake_esign import LANDS_BEYOND, Behaviour, SecondSend
 from no_undo.lab.interleavings import PREEMPTIONS, SAMPLES, Exploration, explore, scenarios
 from no_undo.lab.invariants import in_doubt, second_effects, violations
-from no_undo.lab.life import NeverQuietError, live
+from no_undo.lab.life import NeverQuietError, Resubmitters, live
 from no_undo.lab.pipeline import JsonMap, ProcessDiedError, load_definition
 from no_undo.lab.world import SETTINGS, World
 from no_undo.use_cases.settle_plan import Outcome, Statement, settle_plan
 
+BEFORE_IT_LANDS: Final = timedelta(hours=1)
+"""A deadline that passes after a release and before a very late request lands."""
 TRAIL: Final = 12
 """How many port calls up to the death a violation shows."""
 DRIVEN: Final = frozenset(
@@ -79,6 +86,14 @@ class Takes(StrEnum):
     EXECUTION = "its execution"
 
 
+class Resubmission(StrEnum):
+    """Whether the same document is submitted again after its first plan ended unsent."""
+
+    NONE = ""
+    WITHDRAWN = "again after a withdrawal"
+    EXPIRED = "again after the deadline"
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One column of the matrix.
@@ -87,11 +102,13 @@ class Setting:
         behaviour: How the vendor treats sends.
         second_send: What it does with a second one (vendor fact F1).
         automatic: Whether an attempt may follow another by itself (`RetryAfterRelease`).
+        again: Whether the same document is submitted a second time.
     """
 
     behaviour: Behaviour
     second_send: SecondSend
     automatic: bool
+    again: Resubmission = Resubmission.NONE
 
     @property
     def permits_second_effect(self) -> bool:
@@ -260,9 +277,9 @@ def settings() -> tuple[Setting, ...]:
     """Return every column: each behaviour against both vendors, and with retries by a person.
 
     Who retries is asked only at the worse vendor, and only where an attempt can be released; the
-    other behaviours end in a confirmation, whatever the policy is.
+    other behaviours end in a confirmation, whatever the policy is. The last two submit again.
     """
-    return tuple(
+    alone = tuple(
         Setting(behaviour, second_send, automatic)
         for behaviour in Behaviour
         for second_send, automatic in (
@@ -272,6 +289,9 @@ def settings() -> tuple[Setting, ...]:
         )
         if automatic or behaviour not in _ALWAYS_CONFIRMED
     )
+    beyond, refuses = Behaviour.LANDS_BEYOND, SecondSend.REFUSES
+    again = (Resubmission.WITHDRAWN, Resubmission.EXPIRED)
+    return (*alone, *(Setting(beyond, refuses, automatic=False, again=one) for one in again))
 
 
 def run(  # noqa: PLR0913 - each has a default
@@ -365,15 +385,11 @@ def live_once(
     )
     watcher.world = world
     world.pipeline.death_stops = death is not None and death.takes is Takes.EXECUTION
-    world.submit()
     wrong: tuple[str, ...] = ()
     try:
-        live(world)
-        _settle_by_hand(world)
-        live(world)
+        live_through(world, setting.again)
     except NeverQuietError as error:
         wrong = (str(error),)
-    world.esign.land(everything=True)
     reached = not isinstance(watcher, Killer) or watcher.reached
     until = len(watcher.calls) if death is None else death.number + 1
     trail = tuple(f"{function}: {call}" for function, call in watcher.calls[:until][-TRAIL:])
@@ -381,10 +397,35 @@ def live_once(
     return Life(reached, tuple(second_effects(world)), wrong, trail)
 
 
+def live_through(world: World, again: Resubmission) -> None:
+    """Let the world live, an operator settle what stays open, and everything late land."""
+    people = None
+    match again:
+        case Resubmission.NONE:
+            world.submit()
+        case Resubmission.WITHDRAWN:
+            world.submit()
+            people = Resubmitters(withdraws=True)
+        case Resubmission.EXPIRED:
+            world.submit(deadline=BEFORE_IT_LANDS)
+            people = Resubmitters(withdraws=False)
+    live(world, people)
+    if again is not Resubmission.NONE:
+        world.clock.advance(LANDS_BEYOND)  # the operator looks only after the late request landed
+    _settle_by_hand(world)
+    live(world, people)
+    world.esign.land(everything=True)
+
+
 def _settle_by_hand(world: World) -> None:
-    """Do what an operator does with a plan that stays in doubt: find out, and say so."""
+    """Do what an operator does with a plan that stays open: find out, and say so.
+
+    Open is a plan in doubt, and one that was closed after an attempt and still holds its fence.
+    """
+    world.esign.land()
     for plan in world.store.rows(Plan):
-        if in_doubt(world, plan):
+        holds = world.store.fence(plan.fence_key).holder == plan.plan_id
+        if in_doubt(world, plan) or (plan.state in CLOSED_UNSENT and holds):
             happened = any(one.envelope_id == plan.target for one in world.esign.effects)
             outcome = Outcome.DONE if happened else Outcome.NOT_DONE
             _operate(world, plan.plan_id, outcome)
@@ -418,6 +459,7 @@ def _violation(
         "behaviour": setting.behaviour.value,
         "second_send": setting.second_send.value,
         "retry_after_release": "automatic" if setting.automatic else "operator",
+        "resubmission": setting.again.value,
         "point": "no death" if death is None else death.point,
         "call_number": -1 if death is None else death.number,
         "death_takes": "" if death is None else death.takes.value,
@@ -429,7 +471,8 @@ def _violation(
 def matrix_text(report: CrashReport) -> str:
     """Return the matrix for a terminal: points down, behaviours across.
 
-    A cell has one sign for each vendor and policy of its behaviour, in the order of `settings`:
+    A cell has one sign for each vendor, policy and resubmission of its behaviour, in the order of
+    `settings`:
     a dot where every promise held, `2` for the permitted second effect, `X` for a broken promise,
     a blank where this life does not come by.
     """
@@ -469,7 +512,9 @@ def _summary(report: CrashReport) -> list[str]:
     totals = report.to_json()
     lines = [
         "Each cell: a vendor that refuses a second send, one that mails again, and, where an",
-        "attempt can be released, one that mails again while only an operator may retry.",
+        "attempt can be released, one that mails again while only an operator may retry; for what",
+        "lands far beyond the settle time also the same document submitted again after the first",
+        "plan was withdrawn, and after it expired, at a vendor that refuses a second send.",
         f"{totals['cells']} lives, {totals['points']} points, {totals['behaviours']} behaviours,",
         f"{totals['schedules']} schedules of {len(report.explorations)} meetings,",
         f"{totals['seconds']} seconds, seed {totals['seed']}.",

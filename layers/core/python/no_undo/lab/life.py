@@ -13,12 +13,15 @@ from typing import Final
 
 from no_undo.domain.approval import decision_of
 from no_undo.domain.errors import NoUndoError
-from no_undo.domain.plan import Plan
-from no_undo.domain.request import Request
+from no_undo.domain.plan import CLOSED_UNSENT, Plan, PlanState
+from no_undo.domain.request import ENDED, Request
 from no_undo.lab.pipeline import ProcessDiedError
 from no_undo.lab.world import APPROVERS, HORIZON, World
 
 SWEEP_INTERVAL: Final = timedelta(minutes=1)
+FIRST: Final = "r1"
+AGAIN: Final = "r2"
+"""The request that submits the document of `FIRST` again."""
 MOST_MOMENTS: Final = 2_000
 """Bound on one life; reached only when something never comes to rest."""
 
@@ -61,6 +64,41 @@ class People:
             world.decide(tokens[-1], decision, "No." if decision == "reject" else "")
         except (ProcessDiedError, NoUndoError):
             return True  # an error page: the person tries again
+        return True
+
+
+@dataclass
+class Resubmitters(People):
+    """The approvers, and a caller who sends the same document again once the first plan ended.
+
+    Attributes:
+        withdraws: True: the caller takes the first request back as soon as its attempt is released;
+            False: its deadline passes.
+    """
+
+    withdraws: bool = True
+
+    def act(self, world: World) -> bool:
+        """Let everybody with an open link decide, and the caller do what is next."""
+        return super().act(world) or self._take_back(world) or self._again(world)
+
+    def _take_back(self, world: World) -> bool:
+        plan = world.store.plan(f"{FIRST}#1")
+        if not self.withdraws or plan is None or plan.state is not PlanState.RELEASED:
+            return False
+        try:
+            world.withdraw(FIRST)
+        except (ProcessDiedError, NoUndoError):
+            return True  # the plan is still released: the caller tries again
+        return True
+
+    def _again(self, world: World) -> bool:
+        first, plan = world.store.request(FIRST), world.store.plan(f"{FIRST}#1")
+        ended = first is not None and first.state in ENDED
+        unsent = plan is not None and plan.state in CLOSED_UNSENT
+        if not (ended and unsent) or world.store.request(AGAIN) is not None:
+            return False
+        world.submit(AGAIN)
         return True
 
 

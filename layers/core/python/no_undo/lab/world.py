@@ -237,6 +237,7 @@ class World:
         source: bytes = b"%PDF-1.7 source",
         repeat_of: str = "",
         quorum: int = 2,
+        deadline: timedelta = DEADLINE,
         start: bool = True,
         fields: Sequence[Mapping[str, Any]] = (),
     ) -> Request:
@@ -247,6 +248,7 @@ class World:
             source: The source bytes.
             repeat_of: Plan that is knowingly repeated.
             quorum: Needed approvals.
+            deadline: How long after now it ends undecided.
             start: Whether an execution drives it.
             fields: What was read from the document, as Extract Fields stores it.
         """
@@ -273,7 +275,7 @@ class World:
             recipients=RECIPIENTS,
             approvers=APPROVERS,
             quorum=quorum,
-            deadline=now + DEADLINE,
+            deadline=now + deadline,
             artefacts=artefacts,
             check_at=now + self.settings.driver_interval,
         )
