@@ -8,7 +8,8 @@ from typing import Final
 
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict, RedactionTarget
-from no_undo.ports import PageText, PdfFacts, Word
+from no_undo.domain.words import Word
+from no_undo.ports import PageText, PdfFacts, VisibleText
 
 _PNG_HEAD: Final = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 PICTURE: Final = _PNG_HEAD + struct.pack(">II", 850, 1100)
@@ -29,6 +30,10 @@ class PaperInspector:
     def words(self, document: bytes) -> tuple[Word, ...]:  # noqa: ARG002
         """See no words."""
         return ()
+
+    def visible_text(self, document: bytes) -> VisibleText:
+        """See the sheet as it is."""
+        return VisibleText((document.decode("latin-1"),), complete=True, hidden_words=0)
 
     def page_pictures(self, document: bytes, *, dpi: int) -> tuple[bytes, ...]:  # noqa: ARG002
         """Picture the sheet."""

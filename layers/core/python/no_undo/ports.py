@@ -28,6 +28,7 @@ from no_undo.domain.redaction import ChannelVerdict, RedactionTarget
 from no_undo.domain.request import Request
 from no_undo.domain.results import Result
 from no_undo.domain.waiting import Wait, WaitKind
+from no_undo.domain.words import Word
 
 
 class Clock(Protocol):
@@ -200,6 +201,7 @@ class ExtractionAnswer:
         mode: The mode asked for.
         fingerprint: Stable text over the answer's shape: label set, score granularity, number and
             id formats, engine header; changes when the vendor drifts, not with the document.
+        points_per_unit: PDF points in one unit of the answer's coordinates.
     """
 
     body: Mapping[str, Any]
@@ -207,19 +209,7 @@ class ExtractionAnswer:
     metadata: Mapping[str, Any]
     mode: str
     fingerprint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word a reader saw, in PDF points from the top left of its page; confidence 0.0 to 1.0."""
-
-    text: str
-    page_index: int
-    x: float
-    y: float
-    width: float
-    height: float
-    confidence: float
+    points_per_unit: float
 
 
 class ExtractionService(Protocol):
@@ -275,6 +265,23 @@ class PdfFacts:
     has_text: bool
 
 
+@dataclass(frozen=True, slots=True)
+class VisibleText:
+    """The part of a text layer that a person sees on the page.
+
+    Attributes:
+        page_texts: Visible text of every page, one printed row per line.
+        complete: True when no page shows anything that could be text and is not in the text layer
+            (pictures, outlines instead of text).
+        hidden_words: Words of the text layer that do not show: white, tiny, covered, off the page,
+            invisible. Nobody signs what nobody sees, so they are evidence for nothing.
+    """
+
+    page_texts: tuple[str, ...]
+    complete: bool
+    hidden_words: int
+
+
 class DocumentInspector(Protocol):
     """Opens untrusted PDFs: in a child process, under memory and time limits."""
 
@@ -292,6 +299,10 @@ class DocumentInspector(Protocol):
 
     def words(self, document: bytes) -> tuple[Word, ...]:
         """Return the words of the text layer with positions; confidence is 1.0."""
+        ...
+
+    def visible_text(self, document: bytes) -> VisibleText:
+        """Return what of the text layer shows on the pages, decided by rendering them."""
         ...
 
     def page_pictures(self, document: bytes, *, dpi: int) -> tuple[bytes, ...]:

@@ -13,7 +13,8 @@ from no_undo.adapters.pdf_sandboxed import (
     refuse_unusable,
 )
 from no_undo.domain.errors import InvalidRequestError
-from no_undo.ports import PageText, PdfFacts, Word
+from no_undo.domain.words import Word, page_texts
+from no_undo.ports import PageText, PdfFacts, VisibleText
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,18 @@ class PdfiumDocumentInspector:
         """Return the words of the text layer in points from each page's top left, as displayed."""
         return _words(self._ask(document, ["words"]).facts)
 
+    def visible_text(self, document: bytes) -> VisibleText:
+        """Return what of the text layer shows on the pages, decided by rendering them."""
+        facts = self._run("read_visible", {}, document).facts
+        return VisibleText(
+            page_texts=tuple(
+                "\n".join(page_texts(_placed(index, words)))
+                for index, words in enumerate(facts["words"])
+            ),
+            complete=facts["complete"],
+            hidden_words=facts["hidden"],
+        )
+
     def page_pictures(self, document: bytes, *, dpi: int) -> tuple[bytes, ...]:
         """Render every page as PNG, annotations and form fields included."""
         return self._ask(document, ["pictures"], dpi=dpi).blobs
@@ -83,10 +96,12 @@ class PdfiumDocumentInspector:
         )
 
     def _ask(self, document: bytes, questions: Sequence[str], *, dpi: int = 0) -> WorkerAnswer:
+        return self._run("read", {"questions": list(questions), "dpi": dpi}, document)
+
+    def _run(self, task: str, arguments: dict[str, Any], document: bytes) -> WorkerAnswer:
         refuse_unusable(document, max_bytes=self.sandbox.limits.max_bytes)
-        arguments = {"questions": list(questions), "dpi": dpi}
         try:
-            return self.sandbox.ask("read", arguments, [document])
+            return self.sandbox.ask(task, arguments, [document])
         except ReaderStoppedError as error:
             raise InvalidRequestError(
                 f"The document was refused: it cannot be opened safely; {error}.",
@@ -110,7 +125,14 @@ def _texts(answer: dict[str, Any]) -> tuple[PageText, ...]:
 
 def _words(answer: dict[str, Any]) -> tuple[Word, ...]:
     return tuple(
-        Word(text, page_index, x, y, width, height, confidence=1.0)
+        word
         for page_index, page in enumerate(answer["words"])
-        for text, x, y, width, height in page
+        for word in _placed(page_index, page)
     )
+
+
+def _placed(page_index: int, page: Sequence[Sequence[Any]]) -> list[Word]:
+    return [
+        Word(text, page_index, x, y, width, height, confidence=1.0)
+        for text, x, y, width, height in page
+    ]

@@ -16,7 +16,8 @@ from no_undo.adapters.http_client import Answer, Call, UploadedFile, VendorClien
 from no_undo.adapters.json_answers import as_list, as_number, as_object, as_text, json_object
 from no_undo.adapters.nutrient_fingerprint import response_fingerprint
 from no_undo.domain.errors import InvalidRequestError, VendorContractError
-from no_undo.ports import ExtractionAnswer, Word
+from no_undo.domain.words import Word
+from no_undo.ports import ExtractionAnswer
 
 DEFAULT_BASE_URL: Final = "https://api.nutrient.io"
 DEFAULT_API_VERSION: Final = "2026-05-25"
@@ -24,11 +25,12 @@ DEFAULT_ENGINE_VERSION: Final = "stable"
 
 # Points per unit of the answer's coordinates: `structure` answers in PDF points, the other two in
 # pixels of a 200 dpi rendering (section 2.2; a letter page is 612 x 792 or 1700 x 2200).
-_POINTS_PER_UNIT: Final[Mapping[str, float]] = {
+POINTS_PER_UNIT: Final[Mapping[str, float]] = {
     "structure": 1.0,
     "understand": 72 / 200,
     "agentic": 72 / 200,
 }
+"""PDF points in one unit of each mode's coordinates."""
 
 _VENDOR: Final = "Nutrient extraction"
 _MAX_ANSWER_BYTES: Final = 32 * 1024 * 1024
@@ -103,6 +105,7 @@ class NutrientExtraction:
             metadata=_object_of(call, output, "metadata", default={}),
             mode=mode,
             fingerprint=response_fingerprint(body, mode=mode),
+            points_per_unit=POINTS_PER_UNIT[mode],
         )
 
     def parse_words(self, document: bytes, *, mode: str) -> tuple[Word, ...]:
@@ -131,13 +134,13 @@ class NutrientExtraction:
         elements = as_list(output.get("elements"))
         if elements is None:
             raise VendorContractError(f"{_VENDOR}: {call} answered without elements")
-        return _words(call, elements, points_per_unit=_POINTS_PER_UNIT[mode])
+        return _words(call, elements, points_per_unit=POINTS_PER_UNIT[mode])
 
 
 def _require_mode(mode: str) -> None:
-    if mode not in _POINTS_PER_UNIT:
+    if mode not in POINTS_PER_UNIT:
         raise InvalidRequestError(
-            f"the mode is not one of {', '.join(_POINTS_PER_UNIT)}", field="mode"
+            f"the mode is not one of {', '.join(POINTS_PER_UNIT)}", field="mode"
         )
 
 

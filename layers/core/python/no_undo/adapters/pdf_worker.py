@@ -22,6 +22,7 @@ _Task = Callable[[Mapping[str, Any], Sequence[bytes]], tuple[object, Sequence[by
 
 _MODULES: Final = {
     "read": "pdfium_reader",
+    "read_visible": "pdfium_visible",
     "append_signature_page": "signature_page_writer",
     "search_pdfium": "pdfium_search",
     "search_pdfminer": "pdfminer_reader",

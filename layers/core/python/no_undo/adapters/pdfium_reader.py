@@ -6,6 +6,7 @@ import ctypes
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pypdfium2 as pdfium
@@ -115,22 +116,43 @@ def _words(page: pdfium.PdfPage) -> list[list[object]]:
 Box = tuple[float, float, float, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One character of a page.
+
+    Attributes:
+        text: The character.
+        box: Left, bottom, right, top in the page's own coordinates.
+        source: Which text object drew it; None where pdfium does not say.
+    """
+
+    text: str
+    box: Box
+    source: int | None
+
+
 def page_words(page: pdfium.PdfPage) -> Iterator[tuple[str, Box]]:
     """Yield every word with its box (left, bottom, right, top) in the page's own coordinates."""
+    for letters in page_letters(page):
+        yield "".join(one.text for one in letters), _around([one.box for one in letters])
+
+
+def page_letters(page: pdfium.PdfPage) -> Iterator[list[Letter]]:
+    """Yield the letters of every word."""
     textpage = page.get_textpage()
-    letters: list[str] = []
-    boxes: list[Box] = []
+    word: list[Letter] = []
     for index in range(textpage.count_chars()):
         code = pdfium_c.FPDFText_GetUnicode(textpage, index)
         char = chr(code) if code and code not in _SURROGATES else " "
         if not char.isspace():
-            letters.append(char)
-            boxes.append(textpage.get_charbox(index, loose=True))
-        elif letters:
-            yield "".join(letters), _around(boxes)
-            letters, boxes = [], []
-    if letters:
-        yield "".join(letters), _around(boxes)
+            drawn_by = pdfium_c.FPDFText_GetTextObject(textpage, index)
+            source = ctypes.cast(drawn_by, ctypes.c_void_p).value
+            word.append(Letter(char, textpage.get_charbox(index, loose=True), source))
+        elif word:
+            yield word
+            word = []
+    if word:
+        yield word
 
 
 def _around(boxes: Sequence[Box]) -> Box:

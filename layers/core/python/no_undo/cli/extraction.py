@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,8 +12,8 @@ from no_undo.cli.files import read_bytes, read_object
 from no_undo.cli.output import Exit, show
 
 if TYPE_CHECKING:
-    from no_undo.domain.field_routing import Witness
-    from no_undo.ports import Word
+    from no_undo.domain.field_routing import Floors, Witness
+    from no_undo.domain.words import Word
 
 
 def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its class private
@@ -24,7 +24,8 @@ def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cl
     route.add_argument("response", type=Path, help="JSON: an answer of the extraction service")
     route.add_argument("--schema", type=Path, required=True, help="JSON: what it was asked with")
     route.add_argument("--document-type", default="invoice", help="which floors apply")
-    route.add_argument("--parse", type=Path, help="JSON: the words, read in another mode")
+    route.add_argument("--document", type=Path, help="PDF: the document itself, for its own text")
+    route.add_argument("--parse", type=Path, help="JSON: the words, as parse answered them")
     route.add_argument("--compare", type=Path, help="JSON: the answer of another mode")
     route.set_defaults(run=run_route)
 
@@ -35,49 +36,89 @@ def run_route(options: argparse.Namespace) -> Exit:
     from no_undo.domain.field_routing import FieldRoute, floors_for, route_fields  # noqa: PLC0415
 
     answer = read_object(options.response)
-    output = _member(answer, "output")
+    output = member(answer, "output")
+    floors = floors_for(options.document_type)
+    beside = Beside(document=options.document, parse=options.parse, compare=options.compare)
     routing = route_fields(
-        _member(output, "data"),
-        _member(output, "metadata"),
+        member(output, "data"),
+        member(output, "metadata"),
         read_object(options.schema),
-        floors=floors_for(options.document_type),
-        witnesses=list(_witnesses(_mode(answer), options)),
-        fingerprint=response_fingerprint(answer, mode=_mode(answer)),
+        floors=floors,
+        witnesses=list(witnesses(mode_of(answer), beside, floors)),
+        fingerprint=response_fingerprint(answer, mode=mode_of(answer)),
     )
     show(routing.as_json())
     people = any(one.route is FieldRoute.HUMAN for one in routing.fields)
     return Exit.NO if people else Exit.YES
 
 
-def _witnesses(mode: str, options: argparse.Namespace) -> Iterator[Witness]:
-    """Yield who may testify; a second answer of the same mode would repeat its mistakes."""
-    from no_undo.domain.field_witnesses import (  # noqa: PLC0415
-        DateWitness,
-        PrintedArithmeticWitness,
-        SecondReadingWitness,
-        TextLayerWitness,
-    )
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Files that lie beside a stored answer and let witnesses speak; None where there is none.
+
+    Attributes:
+        document: The PDF.
+        parse: A parse answer, words included.
+        compare: An extraction answer of another mode.
+    """
+
+    document: Path | None = None
+    parse: Path | None = None
+    compare: Path | None = None
+
+
+def witnesses(mode: str, beside: Beside, floors: Floors) -> Iterator[Witness]:
+    """Yield who may testify about an answer of a mode."""
+    from no_undo.domain.field_witnesses import DateWitness, SecondReadingWitness  # noqa: PLC0415
+    from no_undo.domain.form_witness import FormWitness  # noqa: PLC0415
 
     yield DateWitness()
-    if options.parse:
-        parsed = read_object(options.parse)
-        other = _mode(parsed)
-        words = _words(options.parse, other) if _independent(mode, other) else ()
-        texts = page_texts(words)
-        yield TextLayerWitness(texts, name="parse words")
-        yield PrintedArithmeticWitness(texts)
-    if options.compare:
-        compared = read_object(options.compare)
-        other = _mode(compared) if _independent(mode, _mode(compared)) else mode
-        yield SecondReadingWitness(mode, other, _member(_member(compared, "output"), "data"))
+    yield FormWitness()
+    if beside.document:
+        yield from _by_document(beside.document)
+    if beside.parse:
+        yield from _by_words(mode, beside.parse, floors)
+    if beside.compare:
+        compared = read_object(beside.compare)
+        data = member(member(compared, "output"), "data")
+        yield SecondReadingWitness(mode, mode_of(compared), data)
 
 
-def _independent(mode: str, other: str) -> bool:
-    """Say whether two answers came from different modes; an unnamed one could be the same."""
-    return bool(mode) and bool(other) and mode != other
+def _by_document(path: Path) -> Iterator[Witness]:
+    from no_undo.adapters.document_inspector import PdfiumDocumentInspector  # noqa: PLC0415 - slow
+    from no_undo.domain.field_witnesses import (  # noqa: PLC0415
+        PrintedArithmeticWitness,
+        TextLayerWitness,
+    )
+    from no_undo.domain.form_witness import FormWitness  # noqa: PLC0415
+
+    seen = PdfiumDocumentInspector().visible_text(read_bytes(path))
+    yield TextLayerWitness(seen.page_texts, complete=seen.complete)
+    yield PrintedArithmeticWitness(seen.page_texts, name="arithmetic of the text layer")
+    yield FormWitness(seen.page_texts, name="currency of the text layer")
 
 
-def _words(path: Path, mode: str) -> Sequence[Word]:
+def _by_words(mode: str, path: Path, floors: Floors) -> Iterator[Witness]:
+    from no_undo.adapters.nutrient_extraction import POINTS_PER_UNIT  # noqa: PLC0415
+    from no_undo.domain.field_witnesses import (  # noqa: PLC0415
+        PrintedArithmeticWitness,
+        independent,
+    )
+    from no_undo.domain.form_witness import FormWitness  # noqa: PLC0415
+    from no_undo.domain.word_witness import ParseWordsWitness  # noqa: PLC0415
+    from no_undo.domain.words import page_texts  # noqa: PLC0415
+
+    other = mode_of(read_object(path))
+    words = _words(path, other) if other else ()
+    texts = page_texts(words)
+    units = POINTS_PER_UNIT.get(mode, 1.0)
+    yield ParseWordsWitness(tuple(words), other, mode, units, floors.own_words)
+    yield FormWitness(texts if mode else (), name="currency as read")
+    # A reader's own misreadings would confirm themselves.
+    yield PrintedArithmeticWitness(texts if independent(mode, other) else ())
+
+
+def _words(path: Path, mode: str) -> tuple[Word, ...]:
     """Read a stored parse answer by the very client that reads live ones."""
     import httpx  # noqa: PLC0415 - only where an answer is read
 
@@ -91,48 +132,13 @@ def _words(path: Path, mode: str) -> Sequence[Word]:
     return client.parse_words(b"", mode=mode)
 
 
-def page_texts(words: Iterable[Word]) -> tuple[str, ...]:
-    """Return the text of each page that has words, one printed row per line.
-
-    Words belong to one row while their middles are less than half a word's height apart: lines of
-    scans are often slightly rotated.
-    """
-    pages: defaultdict[int, list[Word]] = defaultdict(list)
-    for word in words:
-        pages[word.page_index].append(word)
-    return tuple("\n".join(map(_line, _rows(pages[index]))) for index in sorted(pages))
-
-
-def _rows(words: Sequence[Word]) -> list[list[Word]]:
-    rows: list[list[Word]] = []
-    for word in sorted(words, key=_middle):
-        last = rows[-1][-1] if rows else None
-        if last and _middle(word) - _middle(last) < min(word.height, last.height) / 2:
-            rows[-1].append(word)
-        else:
-            rows.append([word])
-    return rows
-
-
-def _middle(word: Word) -> float:
-    return word.y + word.height / 2
-
-
-def _line(row: Sequence[Word]) -> str:
-    """Return a row as text; a gap wider than the words are high separates columns."""
-    line = ""
-    end = 0.0
-    for word in sorted(row, key=lambda one: one.x):
-        gap = "" if not line else "  " if word.x - end > word.height else " "
-        line, end = line + gap + word.text, word.x + word.width
-    return line
-
-
-def _mode(answer: Mapping[str, object]) -> str:
-    mode = _member(answer, "configuration").get("mode")
+def mode_of(answer: Mapping[str, object]) -> str:
+    """Return the mode that an answer names, empty when it names none."""
+    mode = member(answer, "configuration").get("mode")
     return mode if isinstance(mode, str) else ""
 
 
-def _member(answer: Mapping[str, object], key: str) -> Mapping[str, object]:
+def member(answer: Mapping[str, object], key: str) -> Mapping[str, object]:
+    """Return an object inside an answer; anything else is an empty one."""
     value = answer.get(key)
     return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}

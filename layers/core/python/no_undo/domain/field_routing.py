@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Scalar: TypeAlias = str | int | float | bool | None
 
 MAX_DEPTH = 16
+_LARGEST_PLACE: Final = 1e6  # further than any page reaches, in pixels or points
 
 
 class FieldRoute(StrEnum):
@@ -62,6 +63,30 @@ class WitnessResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A box on a page, origin top left, in the units of whoever measured it.
+
+    Attributes:
+        page_index: From 0.
+        x: Left edge.
+        y: Upper edge.
+        width: Of the box.
+        height: Of the box.
+    """
+
+    page_index: int
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def scaled(self, factor: float) -> Place:
+        """Return the same box in other units."""
+        sides = (self.x * factor, self.y * factor, self.width * factor, self.height * factor)
+        return Place(self.page_index, *sides)
+
+
+@dataclass(frozen=True, slots=True)
 class ExtractedField:
     """One field as answered: a value joined with its citation.
 
@@ -71,6 +96,7 @@ class ExtractedField:
         answered: True when `data` has the field, null included.
         citation: Its node in `metadata`, empty when there is none.
         is_date: True when the schema asks for a date.
+        asked_type: The schema's `type`, empty when the field was not asked for.
     """
 
     path: str
@@ -78,6 +104,7 @@ class ExtractedField:
     answered: bool
     citation: Mapping[str, object]
     is_date: bool = False
+    asked_type: str = ""
 
     @property
     def label(self) -> str | None:
@@ -103,6 +130,20 @@ class ExtractedField:
     def recognition(self) -> float | None:
         """Lowest word confidence of the source line, 0 to 1; None when absent."""
         return _score(self.citation.get("recognitionScore"))
+
+    @property
+    def place(self) -> Place | None:
+        """Where the citation says that the value stands; None without a page and a box."""
+        page_index = self.citation.get("pageIndex")
+        box = self.citation.get("bbox")
+        if type(page_index) is not int or page_index < 0 or not isinstance(box, Mapping):
+            return None
+        sides = [
+            _size(cast("Mapping[str, object]", box).get(key))
+            for key in ("x", "y", "width", "height")
+        ]
+        known = [side for side in sides if side is not None]
+        return Place(page_index, *known) if len(known) == len(sides) else None
 
 
 class Witness(Protocol):
@@ -165,6 +206,7 @@ class Floors:
         grounding: Smallest grounding, 0 to 1; an absent score passes.
         recognition: Smallest recognition, 0 to 1.
         recognition_required: Whether an unmeasured recognition goes to a person.
+        own_words: Smallest confidence of a value's own words that is not doubted, 0 to 1.
         provenance: Where the numbers come from, for the card and for auditors.
         error_limit: Largest true rate of documents with a wrong automatic value that is accepted.
         calibration: The evidence, None while there is none.
@@ -176,6 +218,7 @@ class Floors:
     recognition: float
     recognition_required: bool
     provenance: str
+    own_words: float = 0.7
     error_limit: float = 0.05
     calibration: Calibration | None = None
 
@@ -293,6 +336,7 @@ class RoutedField:
         step: Step of the walk that sent it to a person, None when it passed all nine.
         witnesses: What every witness says.
         reason: A sentence for an approver, without the value.
+        place: Where it was read, in the answer's units; None when the answer does not say.
     """
 
     path: str
@@ -301,6 +345,12 @@ class RoutedField:
     step: int | None
     witnesses: tuple[WitnessResult, ...]
     reason: str
+    place: Place | None = None
+
+    @property
+    def disputed(self) -> bool:
+        """True when at least one witness disagrees: a person answers for this field by itself."""
+        return any(one.says is WitnessSays.DISAGREES for one in self.witnesses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +437,7 @@ def route_field(
         step=step.number if step else None,
         witnesses=tuple(witnesses),
         reason=_reason(step.reason(field, floors) if step else "", agreeing, disagreeing),
+        place=field.place,
     )
 
 
@@ -404,6 +455,17 @@ def withdraw_auto(routing: Routing, why: str) -> Routing:
         for field in routing.fields
     )
     return replace(routing, fields=fields)
+
+
+def leaves_open(fields: Sequence[ExtractedField], witnesses: Sequence[Witness]) -> bool:
+    """Say whether some value has no witness that speaks for or against it."""
+    spoken = {
+        path
+        for witness in witnesses
+        for path, says in witness.testify(fields).items()
+        if says is not WitnessSays.CANNOT_SAY
+    }
+    return any(field.value is not None and field.path not in spoken for field in fields)
 
 
 def extracted_fields(
@@ -453,6 +515,12 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) <= 1 else math.inf
+
+
+def _size(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) <= _LARGEST_PLACE else None
 
 
 def _in_range(score: float) -> float:
@@ -562,6 +630,7 @@ def _leaf(path: str, node: _Node) -> ExtractedField:
         answered=node.data is not _ABSENT,
         citation=cast("Mapping[str, object]", node.metadata) if _is_citation(node.metadata) else {},
         is_date=_member(node.schema, "format") == "date",
+        asked_type=asked if isinstance(asked := _member(node.schema, "type"), str) else "",
     )
 
 

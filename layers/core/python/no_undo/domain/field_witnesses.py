@@ -3,19 +3,21 @@
 Rules:
 1. A witness speaks only about what it can check. Everything else it cannot say; silence never
    counts as agreement.
-2. The text layer agrees only with a value that stands there by itself: a shortened or run-together
-   value ("Parcel" or "Parcel1" for "Parcel 1") and a number too short to be there by anything
-   but chance get no agreement. It vouches for the value, not for the field: that a name is the
-   vendor's and not the payer's is for other witnesses.
+2. The text layer agrees only with a value that stands there by itself, behind its own field's label
+   on the same line: a shortened or run-together value ("Parcel" or "Parcel1" for "Parcel 1"), a
+   number too short to be there by anything but chance, and a name that stands on another field's
+   line (the payer's, answered as the vendor's) get no agreement.
 3. The text layer disagrees only where it is known to hold the whole page (a born-digital document).
    A missing value on a scan proves nothing.
 4. Printed arithmetic works from figures that are printed but were not asked for: line totals, the
    subtotal, the tax rate. Line items plus tax equal to the total proves nothing, because one
    misreading can repeat in both (recorded on 3 September 2026: a wrong tax and a wrong total that
    add up).
-5. A second reading is independent only if another mode read it: one mode repeats its mistakes
-   (`understand` gave one content on 20 August, twice, and on 29 August 2026).
-6. The engine's confidence in its own words is no witness: it is the opinion of who is judged.
+5. A second reading agrees only if another reader read it (`independent`): one mode repeats its
+   mistakes (`understand` gave one content on 20 August, twice, and on 29 August 2026). Two modes
+   of one reader may contradict each other; they never confirm each other.
+6. The engine's confidence in its own words is no evidence for a value: it is the opinion of who is
+   judged. It can speak against one (`word_witness`).
 """
 
 from __future__ import annotations
@@ -27,26 +29,28 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from no_undo.domain.field_labels import Labels
 from no_undo.domain.field_routing import ExtractedField, Scalar, WitnessSays, extracted_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_FEWEST_DIGITS = 3
-_FEWEST_CHARACTERS = 4
+FEWEST_DIGITS = 3
+"""A shorter number is on most pages by chance."""
+FEWEST_CHARACTERS = 4
+"""A shorter text is on most pages by chance."""
 _FIGURES_OF_A_ROW = 3  # quantity, unit price, total
 
 # 14.50, 1,234.50, 1.234,50, 1'234.50, 1234; not the digits of a longer word or number. A blank
 # separates figures ("2 100.00" is a quantity and a price), never thousands.
-_AMOUNT = re.compile(
-    r"(?<![\w.,])-?(?:\d{1,3}(?:[.,']\d{3})+|\d+)(?:[.,]\d{1,4})?(?!\w|[.,']\d)", re.ASCII
-)
+AMOUNT = r"(?<![\w.,])-?(?:\d{1,3}(?:[.,']\d{3})+|\d+)(?:[.,]\d{1,4})?(?!\w|[.,']\d)"
+_AMOUNT = re.compile(AMOUNT, re.ASCII)
 _PERCENT = re.compile(r"(\d{1,3}(?:[.,]\d{1,4})?) ?%")
 
 
-def _as_decimal(value: Scalar) -> Decimal | None:
+def as_decimal(value: Scalar) -> Decimal | None:
     """Return a finite JSON number exactly as written."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -54,12 +58,17 @@ def _as_decimal(value: Scalar) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _amounts(text: str) -> list[Decimal]:
+def amounts_in(text: str) -> list[Decimal]:
     """Return the numbers printed in a text, thousands separators and decimal commas understood."""
-    return [_amount(match.group()) for match in _AMOUNT.finditer(text)]
+    return [amount_of(match.group()) for match in _AMOUNT.finditer(text)]
 
 
-def _amount(printed: str) -> Decimal:
+def _placed_amounts(line: str) -> Iterable[tuple[Decimal, int]]:
+    return ((amount_of(match.group()), match.start()) for match in _AMOUNT.finditer(line))
+
+
+def amount_of(printed: str) -> Decimal:
+    """Return a printed amount, matched by `AMOUNT`, as a number."""
     plain = printed.replace("'", "")
     separators = [mark for mark in plain if mark in ".,"]
     if separators:
@@ -74,7 +83,7 @@ def _amount(printed: str) -> Decimal:
     return Decimal(plain)
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Return text for comparing: compatibility forms and case folded, blanks kept apart."""
     return unicodedata.normalize("NFKC", text).casefold()
 
@@ -84,7 +93,7 @@ class TextLayerWitness:
     """Looks for each value in the document's own text layer.
 
     Attributes:
-        page_texts: Text of every page, lines kept.
+        page_texts: Visible text of every page, one printed row per line.
         complete: True when the text layer is known to hold everything the pages show.
     """
 
@@ -97,21 +106,33 @@ class TextLayerWitness:
         layer = _TextLayer.of(self.page_texts)
         if not layer.squeezed:
             return {}
-        return {field.path: self._says(field, layer) for field in fields if field.value is not None}
+        labels = Labels.of(fields)
+        return {
+            field.path: self._says(field, layer, labels)
+            for field in fields
+            if field.value is not None
+        }
 
-    def _says(self, field: ExtractedField, layer: _TextLayer) -> WitnessSays:
-        number = _as_decimal(field.value)
+    def _says(self, field: ExtractedField, layer: _TextLayer, labels: Labels) -> WitnessSays:
+        number = as_decimal(field.value)
         if number is not None:
-            enough = _digits(number) >= _FEWEST_DIGITS
-            return self._verdict(agrees=enough and number in layer.numbers, absent=enough)
+            enough = digits_of(number) >= FEWEST_DIGITS
+            spots = layer.numbers.get(number, ()) if enough else ()
+            return self._verdict(
+                agrees=layer.labelled(spots, field, labels),
+                absent=enough and number not in layer.numbers,
+            )
         if not isinstance(field.value, str):
             return WitnessSays.CANNOT_SAY
         if field.is_date:
-            return self._verdict(agrees=_iso_date(field.value) in layer.dates, absent=False)
-        words = _folded(field.value).split()
-        enough = len("".join(words)) >= _FEWEST_CHARACTERS
+            day = iso_date(field.value)
+            spots = layer.dates.get(day, ()) if day else ()
+            return self._verdict(agrees=layer.labelled(spots, field, labels), absent=False)
+        words = folded(field.value).split()
+        enough = len("".join(words)) >= FEWEST_CHARACTERS
+        spots = layer.standing_alone(" ".join(words)) if enough and labels.known(field) else ()
         return self._verdict(
-            agrees=enough and _stands_alone(" ".join(words), layer.text),
+            agrees=layer.labelled(spots, field, labels),
             absent=enough and "".join(words) not in layer.squeezed,
         )
 
@@ -122,7 +143,7 @@ class TextLayerWitness:
         return WitnessSays.DISAGREES if absent and self.complete else WitnessSays.CANNOT_SAY
 
 
-def _digits(number: Decimal) -> int:
+def digits_of(number: Decimal) -> int:
     """Return how many digits a printed amount shows, cents included where there are any."""
     digits = len(str(abs(int(number))))
     return digits if number == number.to_integral_value() else digits + 2
@@ -137,31 +158,81 @@ _SET_OFF_AFTER = re.compile(
 _MOST_BLANKS = 8
 
 
-def _stands_alone(wanted: str, text: str) -> bool:
-    start = text.find(wanted)
-    while start >= 0:
-        before = text[max(0, start - _MOST_BLANKS) : start]
-        # What was cut off is not the start of the text.
-        before = before if start <= _MOST_BLANKS else f"\0{before}"
-        if _SET_OFF_BEFORE.search(before) and _SET_OFF_AFTER.match(text, start + len(wanted)):
-            return True
-        start = text.find(wanted, start + 1)
-    return False
+def announced_in(line: str, field: ExtractedField, labels: Labels) -> bool:
+    """Say whether a folded line holds a field's value, by itself, right behind its label."""
+    return any(labels.announce(field, line[:start]) for start in _starts_of(field, line))
+
+
+def _starts_of(field: ExtractedField, line: str) -> Iterable[int]:
+    number = as_decimal(field.value)
+    if number is not None:
+        return [start for amount, start in _placed_amounts(line) if amount == number]
+    if field.is_date:
+        return [start for day, start in _placed_dates(line) if day == iso_date(str(field.value))]
+    return _starts(" ".join(folded(str(field.value)).split()), line)
+
+
+_Spot = tuple[int, int]
+"""Line, and the place in it where a value starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _TextLayer:
-    """What is printed, prepared once for all fields."""
+    """What is printed, prepared once for all fields; every value with the spots where it stands."""
 
-    text: str
+    lines: tuple[str, ...]
     squeezed: str
-    numbers: frozenset[Decimal]
-    dates: frozenset[date]
+    numbers: Mapping[Decimal, tuple[_Spot, ...]]
+    dates: Mapping[date, tuple[_Spot, ...]]
 
     @classmethod
     def of(cls, page_texts: Sequence[str]) -> _TextLayer:
-        text = _folded("\n".join(page_texts)).replace("\r", "")
-        return cls(text, "".join(text.split()), frozenset(_amounts(text)), _dates(text))
+        lines = tuple(
+            line for text in page_texts for line in folded(text).replace("\r", "").split("\n")
+        )
+        return cls(
+            lines,
+            "".join("".join(lines).split()),
+            _spots(lines, _placed_amounts),
+            _spots(lines, _placed_dates),
+        )
+
+    def standing_alone(self, wanted: str) -> tuple[_Spot, ...]:
+        return tuple(
+            (number, start)
+            for number, line in enumerate(self.lines)
+            if wanted in line
+            for start in _starts(wanted, line)
+        )
+
+    def labelled(self, spots: Iterable[_Spot], field: ExtractedField, labels: Labels) -> bool:
+        """Say whether a value stands behind its field's own label somewhere (rule 2)."""
+        return any(labels.announce(field, self.lines[number][:start]) for number, start in spots)
+
+
+_V = TypeVar("_V", Decimal, date)
+
+
+def _spots(
+    lines: Sequence[str], placed: Callable[[str], Iterable[tuple[_V, int]]]
+) -> Mapping[_V, tuple[_Spot, ...]]:
+    found: defaultdict[_V, list[_Spot]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        for value, start in placed(line):
+            found[value].append((number, start))
+    return {value: tuple(spots) for value, spots in found.items()}
+
+
+def _starts(wanted: str, line: str) -> Iterable[int]:
+    """Yield where a value stands by itself in a line."""
+    start = line.find(wanted)
+    while start >= 0:
+        before = line[max(0, start - _MOST_BLANKS) : start]
+        # What was cut off is not the start of the line.
+        before = before if start <= _MOST_BLANKS else f"\0{before}"
+        if _SET_OFF_BEFORE.search(before) and _SET_OFF_AFTER.match(line, start + len(wanted)):
+            yield start
+        start = line.find(wanted, start + 1)
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -171,7 +242,8 @@ _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\.? {_MONTH},? (\d{{4}})
 _MONTH_FIRST = re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b")
 
 
-def _iso_date(value: str) -> date | None:
+def iso_date(value: str) -> date | None:
+    """Return a date written as the vendor is asked to write it, None for anything else."""
     match = _ISO.fullmatch(value)
     return _date(*match.groups()) if match else None
 
@@ -183,18 +255,18 @@ def _date(year: str, month: str, day: str) -> date | None:
         return None
 
 
-def _dates(text: str) -> frozenset[date]:
-    """Return dates printed in a form that reads one way only; 09/10/2026 reads two ways."""
-    found = [_date(*match.groups()) for match in _ISO.finditer(text)]
+def _placed_dates(line: str) -> Iterable[tuple[date, int]]:
+    """Yield dates printed in a form that reads one way only; 09/10/2026 reads two ways."""
+    found = [(_date(*match.groups()), match.start()) for match in _ISO.finditer(line)]
     found += [
-        _date(match[3], str(_MONTHS.index(match[2]) + 1), match[1])
-        for match in _DAY_FIRST.finditer(text)
+        (_date(match[3], str(_MONTHS.index(match[2]) + 1), match[1]), match.start())
+        for match in _DAY_FIRST.finditer(line)
     ]
     found += [
-        _date(match[3], str(_MONTHS.index(match[1]) + 1), match[2])
-        for match in _MONTH_FIRST.finditer(text)
+        (_date(match[3], str(_MONTHS.index(match[1]) + 1), match[2]), match.start())
+        for match in _MONTH_FIRST.finditer(line)
     ]
-    return frozenset(day for day in found if day is not None)
+    return [(day, start) for day, start in found if day is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +286,7 @@ class DateWitness:
         says: dict[str, WitnessSays] = {}
         for field in fields:
             if field.is_date and field.value is not None:
-                day = _iso_date(str(field.value))
+                day = iso_date(str(field.value))
                 if day is None:
                     says[field.path] = WitnessSays.DISAGREES
                 else:
@@ -224,6 +296,22 @@ class DateWitness:
             if days[later] < days[earlier]:
                 says[earlier] = says[later] = WitnessSays.DISAGREES
         return says
+
+
+_READERS: Final[Mapping[str, str]] = {
+    "structure": "text recognition",
+    "understand": "text recognition",
+    "agentic": "vision model",
+}
+"""Who reads the characters in each mode, as the vendor describes the modes. `structure` and
+`understand` differ in layout analysis, not in the reader: a digit that one misreads, the other may
+misread too."""
+
+
+def independent(mode: str, other: str) -> bool:
+    """Say whether two modes are two readers; a mode that nobody knows is not."""
+    one, two = _READERS.get(mode), _READERS.get(other)
+    return one is not None and two is not None and one != two
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,20 +331,23 @@ class SecondReadingWitness:
 
     def testify(self, fields: Sequence[ExtractedField]) -> Mapping[str, WitnessSays]:
         """Return what it says by path: values are equal exactly, or they are not."""
-        if self.mode == self.other_mode:
+        if self.mode == self.other_mode or not self.mode or not self.other_mode:
             return {}
+        alike = (
+            WitnessSays.AGREES
+            if independent(self.mode, self.other_mode)
+            else WitnessSays.CANNOT_SAY
+        )
         second = {field.path: field.value for field in extracted_fields(self.other, {}, {})}
         return {
-            field.path: WitnessSays.AGREES
-            if _same(field.value, second[field.path])
-            else WitnessSays.DISAGREES
+            field.path: alike if _same(field.value, second[field.path]) else WitnessSays.DISAGREES
             for field in fields
             if field.value is not None and second.get(field.path) is not None
         }
 
 
 def _same(one: Scalar, other: Scalar) -> bool:
-    first, second = _as_decimal(one), _as_decimal(other)
+    first, second = as_decimal(one), as_decimal(other)
     if first is not None or second is not None:
         return first == second
     return type(one) is type(other) and one == other
@@ -296,7 +387,7 @@ class PrintedArithmeticWitness:
 
     def testify(self, fields: Sequence[ExtractedField]) -> Mapping[str, WitnessSays]:
         """Return what it says by path."""
-        values = {field.path: _as_decimal(field.value) for field in fields}
+        values = {field.path: as_decimal(field.value) for field in fields}
         page = _PrintedPage.of(self.page_texts)
         says, rows_sum = self._rows(values, page)
         subtotal = page.subtotal if page.subtotal is not None else rows_sum
@@ -375,13 +466,13 @@ class _PrintedPage:
 
     @classmethod
     def of(cls, page_texts: Sequence[str]) -> _PrintedPage:
-        lines = [_folded(line) for text in page_texts for line in text.splitlines()]
-        subtotals = [_amounts(line) for line in lines if _SUBTOTAL.search(line)]
+        lines = [folded(line) for text in page_texts for line in text.splitlines()]
+        subtotals = [amounts_in(line) for line in lines if _SUBTOTAL.search(line)]
         taxes = [line for line in lines if _TAX.search(line) and not _TOTAL.search(line)]
-        rates = [_amount(rate) for line in taxes for rate in _PERCENT.findall(line)]
-        amounts = [_amounts(_PERCENT.sub(" ", line)) for line in taxes]
+        rates = [amount_of(rate) for line in taxes for rate in _PERCENT.findall(line)]
+        amounts = [amounts_in(_PERCENT.sub(" ", line)) for line in taxes]
         return cls(
-            rows=_rows_by_figure(tuple(_amounts(line)) for line in lines),
+            rows=_rows_by_figure(tuple(amounts_in(line)) for line in lines),
             subtotal=_only([found[-1] for found in subtotals if found]),
             tax_rate=_only(rates) if len(taxes) == 1 else None,
             tax=_only([found[-1] for found in amounts if found]),

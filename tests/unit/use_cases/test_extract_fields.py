@@ -1,0 +1,208 @@
+"""Extract Fields: every answer is kept, second readings are bought where needed, all is routed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from no_undo.domain.audit_chain import AuditEvent, Provenance
+from no_undo.domain.errors import TransientError, VendorRefusedError
+from no_undo.domain.request import Request, Source, Stage
+from no_undo.lab.fixed_clock import FixedClock
+from no_undo.lab.memory_documents import MemoryDocumentStore
+from no_undo.lab.memory_store import MemoryStateStore
+from no_undo.ports import Change, Save, VisibleText
+from no_undo.use_cases.extract_fields import (
+    HIDDEN_TEXT,
+    NO_SECOND_READING,
+    Extraction,
+    extract_fields,
+)
+from no_undo.use_cases.stage import Stages, get_json
+from tests.fakes.extraction import FINGERPRINT, ScriptedExtraction
+from tests.statemachine.paper import PaperInspector
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+PAGE = "Payer: Lindstrom Transport LLC\nTax (10%) $10.00\nSubtotal $100.00\nTotal due $110.00"
+READ: dict[str, Any] = {
+    "payer_name": "Lindstrom Transport LLC",
+    "tax_amount": 10.0,
+    "total_amount": 110.0,
+}
+UNSURE: dict[str, Any] = {**READ, "vendor_name": "Kingston Haulage"}
+
+
+class Reader(PaperInspector):
+    """Sees a page of text, with hidden words or without."""
+
+    def __init__(self, text: str = PAGE, *, complete: bool = False, hidden: int = 0) -> None:
+        self.seen = VisibleText((text,), complete=complete, hidden_words=hidden)
+
+    def visible_text(self, document: bytes) -> VisibleText:  # noqa: ARG002
+        """Return what was set."""
+        return self.seen
+
+
+def stages_at(stage: Stage = Stage.EXTRACT) -> Stages:
+    """Store a request with an uploaded document that has come to a stage."""
+    store, documents = MemoryStateStore(Provenance("test", "test")), MemoryDocumentStore()
+    request = Request(
+        request_id="r1",
+        tenant="t",
+        caller="caller",
+        caller_email="",
+        prompt="send it",
+        source=Source.UPLOAD,
+        source_document=documents.put("source.pdf", b"%PDF-1.7", "application/pdf"),
+        created_at=NOW,
+        stage=stage,
+        notes=("an earlier note",),
+    )
+    store.commit(Change("r1", AuditEvent("request.submitted", "test", NOW), (Save(request),)))
+    return Stages(store, documents, FixedClock(NOW))
+
+
+def stored(stages: Stages) -> Request:
+    request = stages.store.request("r1")
+    assert request is not None
+    return request
+
+
+def fields_of(stages: Stages) -> dict[str, dict[str, Any]]:
+    body = get_json(stages.documents, stored(stages).artefacts["fields"])
+    return {one["path"]: one for one in body["fields"]}
+
+
+def says(field: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["says"] for one in field["witnesses"]}
+
+
+def test_every_answer_is_stored_with_its_fingerprint_and_audited() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE, "agentic": UNSURE})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+
+    artefacts = stored(stages).artefacts
+    assert vendor.asked == ["extract understand", "parse understand", "extract agentic"]
+    assert set(artefacts) == {
+        "extraction-understand",
+        "words-understand",
+        "extraction-agentic",
+        "fields",
+    }
+    for name in ("extraction-understand", "extraction-agentic"):
+        answer = get_json(stages.documents, artefacts[name])
+        assert answer["fingerprint"] == FINGERPRINT
+        assert answer["body"]["output"]["data"] == UNSURE
+    lines = [record.line for record in stages.store.chain("r1")]
+    assert sum('"kind":"extraction.answered"' in line for line in lines) == 3
+    assert not any("Lindstrom" in line or "Kingston" in line for line in lines)
+
+
+def test_second_readings_are_not_bought_where_the_page_itself_speaks_about_every_value() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+
+    assert vendor.asked == ["extract understand"]
+    assert stored(stages).stage is Stage.ASSEMBLE
+
+
+def test_second_readings_are_never_bought_where_the_deployment_says_so() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader(), second_readings=False))
+
+    assert vendor.asked == ["extract understand"]
+    assert NO_SECOND_READING not in stored(stages).notes
+
+
+def test_a_second_reading_that_differs_is_a_dispute() -> None:
+    other = {**UNSURE, "vendor_name": "Kingston Haulage Ltd"}
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE, "agentic": other})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+
+    vendor_name = fields_of(stages)["vendor_name"]
+    assert says(vendor_name)["second reading"] == "disagrees"
+    assert (vendor_name["route"], vendor_name["disputed"]) == ("human", True)
+    assert fields_of(stages)["payer_name"]["disputed"] is False
+
+
+@pytest.mark.parametrize("error", [TransientError("late"), VendorRefusedError("out of credits")])
+def test_a_second_reading_that_cannot_be_had_does_not_stop_the_run(error: Exception) -> None:
+    stages = stages_at()
+    vendor = ScriptedExtraction(
+        {"understand": UNSURE}, fails={"parse understand": error, "extract agentic": error}
+    )
+
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+
+    assert stored(stages).notes == ("an earlier note", NO_SECOND_READING)
+    assert fields_of(stages)["vendor_name"]["route"] == "human"
+
+
+def test_a_repeated_run_pays_for_no_answer_twice() -> None:
+    stages = stages_at()
+    vendor = ScriptedExtraction({"understand": UNSURE, "agentic": UNSURE})
+    late = TransientError("no answer this time")
+    first = ScriptedExtraction(vendor.data, fails={"extract understand": late})
+
+    with pytest.raises(TransientError):
+        extract_fields("r1", stages, Extraction(first, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    request = replace(stored(stages), stage=Stage.EXTRACT)
+    stages.store.commit(Change("r1", AuditEvent("test", "test", NOW), (Save(request),)))
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+
+    assert vendor.asked == ["extract understand", "parse understand", "extract agentic"]
+
+
+def test_a_run_that_comes_late_stores_nothing() -> None:
+    stages, vendor = stages_at(Stage.ASSEMBLE), ScriptedExtraction({"understand": READ})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+
+    assert vendor.asked == []
+    assert len(stages.store.chain("r1")) == 1
+
+
+def test_without_an_account_the_run_goes_on_and_reads_nothing() -> None:
+    stages = stages_at()
+
+    extract_fields("r1", stages, Extraction(None, Reader()))
+
+    assert stored(stages).stage is Stage.ASSEMBLE
+    assert stored(stages).artefacts == {}
+
+
+def test_hidden_text_is_told_on_the_card() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader(hidden=3)))
+
+    assert stored(stages).notes == ("an earlier note", HIDDEN_TEXT)
+
+
+def test_nothing_is_automatic_while_nobody_has_compared_documents_with_the_truth() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader(complete=True)))
+
+    assert {one["route"] for one in fields_of(stages).values()} == {"human"}
+
+
+def test_the_stored_field_keeps_value_type_page_and_place() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader()))
+
+    total = fields_of(stages)["total_amount"]
+    assert (total["value"], total["typed"], total["label"]) == ("110.0", 110.0, "Total amount")
+    assert total["page"] == 1
+    assert total["place"] == pytest.approx({"x": 36, "y": 72, "width": 18, "height": 3.6})
+    missing = fields_of(stages)["invoice_number"]
+    assert (missing["value"], missing["page"], missing["place"]) == (None, None, None)
