@@ -632,3 +632,33 @@ class IrreversibleAction(Protocol):
     def void(self, plan: Plan, reason: str) -> None:
         """Recall what was sent; only an operator asks for this."""
         ...
+
+
+class PublicKey(Protocol):
+    """An Ed25519 public key."""
+
+    @property
+    def raw(self) -> bytes:
+        """The key's 32 bytes (RFC 8032)."""
+        ...
+
+    @property
+    def pem(self) -> bytes:
+        """The key as PEM (SubjectPublicKeyInfo), in its one form."""
+        ...
+
+    def verifies(self, signature: bytes, message: bytes) -> bool:
+        """Return whether this key signed the message."""
+        ...
+
+
+class ExportedFiles(Protocol):
+    """An export of the audit as somebody holds it."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all files, with `/` between folder and file."""
+        ...
+
+    def read(self, name: str, limit: int) -> bytes | None:
+        """Return at most the first `limit` bytes of a file, or None when there is none."""
+        ...

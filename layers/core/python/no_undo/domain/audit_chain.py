@@ -6,17 +6,21 @@ Rules:
 3. Sequence numbers start at 1 and have no gaps.
 4. A record names who acted, as authenticated, and what happened; never a token, a document value or
    a recipient (P10).
+5. A line says by which version of the schema it was written (docs/audit.md); every version that was
+   ever written stays readable.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple, NoReturn
 
-from no_undo.domain.canonical_json import Json, canonical_bytes
+from no_undo.domain.canonical_json import MAX_SAFE_INTEGER, Json, canonical_bytes
 from no_undo.domain.errors import TamperedError
 
 SCHEMA_VERSION = 1
@@ -107,22 +111,122 @@ def verify_chain(chain_id: str, records: Iterable[AuditRecord]) -> ChainHead:
     return head
 
 
-def _follow(head: ChainHead, record: AuditRecord) -> ChainHead:
+class Link(NamedTuple):
+    """What a line says about its place: its chain (in JSON's own spelling), number, predecessor."""
+
+    chain: str
+    seq: int
+    prev: str
+
+
+def follow(head: ChainHead, line: bytes) -> ChainHead:
+    """Return where a chain ends once this line follows its head (rules 1 to 3).
+
+    Raises:
+        TamperedError: The line does not follow; names the record and says why.
+    """
     where = f"record {head.seq + 1} of chain {head.chain_id}"
     try:
-        line = record.line.encode("utf-8")
-        body: Json = json.loads(line)
-        canonical = canonical_bytes(body)
-    except (ValueError, RecursionError) as error:
-        raise TamperedError(f"{where}: the line is not canonical JSON") from error
-    if hashlib.sha256(line).hexdigest() != record.hash:
-        raise TamperedError(f"{where}: the line does not have the stored hash")
-    if canonical != line or not isinstance(body, Mapping):
-        raise TamperedError(f"{where}: the line is not a record in canonical form")
-    expected: dict[str, Json] = {"chain": head.chain_id, "seq": head.seq + 1, "prev": head.hash}
-    for key, value in expected.items():
-        found = body.get(key)
-        # To Python, the number 1 and the word true are equal.
-        if type(found) is not type(value) or found != value:
+        link = link_of(line)
+    except ValueError as error:
+        raise TamperedError(f"{where}: {error}") from None
+    for key, found, expected in (
+        ("chain", link.chain, spelled(head.chain_id)),
+        ("seq", link.seq, head.seq + 1),
+        ("prev", link.prev, head.hash),
+    ):
+        if found != expected:
             raise TamperedError(f"{where}: {key} is not what the chain requires")
-    return ChainHead(head.chain_id, head.seq + 1, record.hash)
+    return ChainHead(head.chain_id, head.seq + 1, hashlib.sha256(line).hexdigest())
+
+
+def _follow(head: ChainHead, record: AuditRecord) -> ChainHead:
+    after = follow(head, record.line.encode("utf-8", "surrogatepass"))
+    if after.hash != record.hash:
+        where = f"record {after.seq} of chain {head.chain_id}"
+        raise TamperedError(f"{where}: the line does not have the stored hash")
+    return after
+
+
+def spelled(text: str) -> str:
+    """Return a text as it stands between the quotation marks of canonical JSON."""
+    return _encode(text)[1:-1]
+
+
+_PLAIN: Final = r"[^\"\\\x00-\x1f]*+"
+_ESCAPED: Final = r"\\(?:[\"\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))"
+_TEXT: Final = f"{_PLAIN}(?:{_ESCAPED}{_PLAIN})*+"
+_VERSION_1: Final = re.compile(
+    rf'{{"actor":"{_TEXT}","at":"{_TEXT}","chain":"(?P<chain>{_TEXT})","code":"{_TEXT}",'
+    rf'"config":"{_TEXT}","details":(?P<details>{{.*}}),"kind":"{_TEXT}","plan":"{_TEXT}",'
+    r'"prev":"(?P<prev>[0-9a-f]{64})","seq":(?P<seq>[1-9][0-9]{0,14}),"v":1}'
+)
+SCHEMAS: Final = (_VERSION_1,)
+"""The canonical form of a line, for each version that ever wrote one (rule 5).
+
+A line of one of these forms is canonical JSON once its `details` are; see docs/audit.md.
+"""
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if abs(number) > MAX_SAFE_INTEGER:
+        raise ValueError("an integer is outside the range every JSON reader keeps exact")
+    return number
+
+
+def _refused(_text: str) -> NoReturn:
+    raise ValueError("a number is not whole")
+
+
+_read: Final = json.JSONDecoder(
+    parse_float=_refused, parse_int=_whole, parse_constant=_refused
+).raw_decode
+_encode: Final = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
+
+
+def link_of(line: bytes) -> Link:
+    """Return the place that a stored line claims.
+
+    A line that is not canonical JSON is refused: two readers could read two things in it.
+
+    Raises:
+        ValueError: The line is not a record; says why, without quoting it.
+    """
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("the line is not UTF-8") from None
+    for schema in SCHEMAS:
+        found = schema.fullmatch(text)
+        if found is not None:
+            chain, details, prev, seq = found.group("chain", "details", "prev", "seq")
+            if not _is_canonical(details):
+                raise ValueError("the details of the line are not canonical JSON")
+            return Link(chain, int(seq), prev)
+    raise ValueError("the line is not a record of a known version in canonical form")
+
+
+def _is_canonical(text: str) -> bool:
+    try:
+        value, end = _read(text)
+        if end != len(text) or _encode(value) != text:
+            return False
+        if text.isascii() and "null" not in text:
+            return True
+        return canonical_bytes(value) == text.encode()
+    except (ValueError, RecursionError):
+        return False
+
+
+def record_of(line: bytes) -> dict[str, Any]:
+    """Return the members of a stored line.
+
+    Raises:
+        ValueError: The line is not a record; says why, without quoting it.
+    """
+    link_of(line)
+    body: dict[str, Any] = json.loads(line)
+    return body
