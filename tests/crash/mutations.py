@@ -437,9 +437,66 @@ MUTATIONS: Final = (
     Mutation(
         "A vendor outage keeps no plan due",
         _SWEEP,
-        "        return FollowUp.NONE\n",
-        "        raise\n",
+        "            self._unanswered += 1\n",
+        "            raise\n",
         (f"{_T_SWEEP}::test_a_vendor_outage_does_not_keep_a_sent_plan_due",),
+    ),
+    Mutation(
+        "P4: what the record cannot say at the deadline is not unsent",
+        _SWEEP,
+        "        if answer.says is LookUp.UNKNOWN:  # it",
+        "        if False:  # it",
+        (
+            f"{_T_SWEEP}::test_p4_a_released_plan_whose_record_says_nothing_at_the_deadline_is_not_called_unsent",
+        ),
+    ),
+    Mutation(
+        "A closed plan that had an attempt is watched for its late success",
+        _RESUME,
+        "    if plan.state in CLOSED_UNSENT and entry is not None:",
+        "    if False:",
+        (
+            f"{_T_SWEEP}::test_a_late_success_of_a_closed_plan_is_found_and_its_request_is_opened_again",
+        ),
+    ),
+    Mutation(
+        "After the effect no ending is called unsent",
+        _SWEEP,
+        "    if _reopen(plan, gate):",
+        "    if False:",
+        (
+            f"{_T_SWEEP}::test_a_late_success_of_a_closed_plan_is_found_and_its_request_is_opened_again",
+        ),
+    ),
+    Mutation(
+        "P11: one broken row stops nobody",
+        _SWEEP,
+        "    try:\n        put_off()",
+        "    raise RuntimeError\n    try:\n        put_off()",
+        (f"{_T_SWEEP}::test_p11_a_row_that_breaks_the_sweep_is_put_off_and_stops_nobody",),
+    ),
+    Mutation(
+        "P11: a sweep ends before its time does",
+        _SWEEP,
+        "        if remaining_seconds() < gate.settings.look_budget.total_seconds():",
+        "        if False:",
+        (f"{_T_SWEEP}::test_p11_a_vendor_that_hangs_starves_neither_the_restarts_nor_the_sweep",),
+    ),
+    Mutation(
+        "P3: nobody says not done against the system of record",
+        "no_undo/use_cases/settle_plan.py",
+        "        if outcome is Outcome.NOT_DONE and _seen_done(found.plan, action):",
+        "        if False:",
+        (f"{_T_OPERATOR}::test_p3_an_operator_cannot_say_not_done_against_the_system_of_record",),
+    ),
+    Mutation(
+        "P2: an operator's not done frees the fence, and nothing else does",
+        "no_undo/use_cases/settle_plan.py",
+        "    fence = Save(free(found.fence, plan.plan_id))",
+        "    fence = Save(found.fence)",
+        (
+            f"{_T_OPERATOR}::test_p2_a_plan_that_ended_after_an_attempt_holds_its_fence_until_an_operator_frees_it",
+        ),
     ),
     Mutation(
         "P11: a request without a driver gets one",

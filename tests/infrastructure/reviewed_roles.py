@@ -156,6 +156,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("PlansTable", "dynamodb:UpdateItem")
     | may("RequestsTable", "dynamodb:UpdateItem")
     | may("PlansTable/index/DueIndex", "dynamodb:Query")
+    | may("PlansTable/index/DoubtIndex", "dynamodb:Query")
     | may("RequestsTable/index/OpenIndex", "dynamodb:Query")
     | ESIGN
     | RESUME
@@ -167,6 +168,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("WebhookSecret", "secretsmanager:GetSecretValue")
     | may("ReconcileSendsFunction", "lambda:InvokeFunction"),
     "settle_plan": may("PlansTable/index/DueIndex", "dynamodb:Query")
+    | may("PlansTable/index/DoubtIndex", "dynamodb:Query")
     | APPEND
     | write("PlansTable", "LedgerTable", "FenceTable")
     | ESIGN

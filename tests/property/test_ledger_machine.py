@@ -123,7 +123,14 @@ class GateMachine(RuleBasedStateMachine):
         happened = any(one.envelope_id == plan.target for one in self.world.esign.effects)
         outcome = Outcome.DONE if happened else Outcome.NOT_DONE
         with suppress(NoUndoError):  # nothing in doubt is an answer
-            settle_plan(plan.plan_id, outcome, OPERATOR, self.world.gate, self.world.resumer)
+            settle_plan(
+                plan.plan_id,
+                outcome,
+                OPERATOR,
+                self.world.gate,
+                self.world.action,
+                self.world.resumer,
+            )
 
     @invariant()
     def p2_the_effect_happens_at_most_once(self) -> None:

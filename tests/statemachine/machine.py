@@ -182,9 +182,6 @@ class Machine:
         self._wire(patch)
 
     def _wire(self, patch: pytest.MonkeyPatch) -> None:
-        # Powertools reads the process's own environment.
-        namespace = environment("reconcile_sends")["POWERTOOLS_METRICS_NAMESPACE"]
-        patch.setenv("POWERTOOLS_METRICS_NAMESPACE", namespace)
         outside = self._outside()
         for folder in functions():
             deps = self._dependencies(Settings(self._environment(folder)))

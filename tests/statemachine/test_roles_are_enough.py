@@ -145,12 +145,12 @@ def settled_by_an_operator(machine: AwsMachine) -> None:
     request_id = approved(machine)
     machine.clock.advance(timedelta(minutes=5))
     plan_id = machine.plan(request_id).plan_id
-    machine.call("settle_plan", "GET /operations/in-doubt")
     machine.settle(plan_id, "not-done")
     machine.run()
     machine.esign.behaviour = Behaviour.NORMAL
     statement: Json = {"reason": "Maintenance."}
     machine.call("settle_plan", "POST /operations/pause", body=statement)
+    machine.call("settle_plan", "GET /operations/in-doubt")
     machine.call("settle_plan", "POST /operations/unpause", body=statement)
     sent = machine.plan(approved(machine, repeat_of=plan_id)).plan_id
     machine.call("settle_plan", "POST /operations/plans/{id}/void", body=statement, id=sent)

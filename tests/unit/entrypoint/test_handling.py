@@ -201,7 +201,7 @@ def test_a_route_says_that_a_call_may_be_repeated_when_nothing_was_written() -> 
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(TransientError("x"), 503), (InDoubtError("x"), 500), (RuntimeError("x"), 500)],
+    [(TransientError("x"), 503), (InDoubtError("x"), 502), (RuntimeError("x"), 500)],
 )
 def test_an_approver_reads_a_page_when_something_breaks_on_our_side(
     error: Exception, status: int

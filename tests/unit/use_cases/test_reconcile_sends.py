@@ -13,11 +13,13 @@ from no_undo.domain.errors import StaleError, TransientError, VendorContractErro
 from no_undo.domain.ledger import LedgerState
 from no_undo.domain.plan import DueKind, FollowUp, PlanState
 from no_undo.domain.request import RequestState
-from no_undo.lab.fake_esign import LANDS_WITHIN, Behaviour
-from no_undo.lab.life import deliver_stream
+from no_undo.lab.fake_esign import LANDS_BEYOND, LANDS_WITHIN, Behaviour
+from no_undo.lab.life import deliver_stream, live
 from no_undo.lab.pipeline import ProcessDiedError
+from no_undo.lab.world import INVOCATION, World
 from no_undo.use_cases.close_request import Closing
-from no_undo.use_cases.reconcile_sends import BATCH
+from no_undo.use_cases.gate import LONGEST_PAUSE
+from no_undo.use_cases.reconcile_sends import BATCH, LATE_PAUSE, LATE_WATCH, SILENT_AFTER
 from tests.fakes.worlds import (
     MOMENT,
     OPERATOR_DECIDES,
@@ -316,6 +318,82 @@ def test_p2_an_expired_release_keeps_its_fence() -> None:
     assert world.store.fence(plan_of(world).fence_key).holder == "r1#1"
 
 
+def test_p4_a_released_plan_whose_record_says_nothing_at_the_deadline_is_not_called_unsent() -> (
+    None
+):
+    at = At()
+    world = a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES, watcher=at)
+    released(world)
+    world.resume("r1#1")
+    world.clock.set(plan_of(world).expires_at)
+    at.before("esign.read_envelope", failing(TransientError("throttled")))
+
+    assert world.sweep()["waiting"] == 1
+    assert plan_of(world).state is PlanState.RELEASED
+
+    world.clock.advance(LONGEST_PAUSE)
+    assert world.sweep()["expired"] == 1
+
+
+# A late success
+
+
+def closed_after_a_release(world: World) -> str:
+    """Bring a request to WITHDRAWN after an attempt that the system of record said was not done."""
+    plan_id = released(world)
+    world.withdraw("r1")
+    world.close("r1", Closing("withdrawn", "Await Settlement"))
+    world.resume(plan_id)
+    return plan_id
+
+
+def test_a_late_success_of_a_closed_plan_is_found_and_its_request_is_opened_again() -> None:
+    world = a_world(Behaviour.LANDS_BEYOND, settings=OPERATOR_DECIDES)
+    plan_id = closed_after_a_release(world)
+    assert request_of(world).state is RequestState.WITHDRAWN
+    world.clock.advance(LANDS_BEYOND)
+
+    assert world.sweep() == {"confirmed": 1}
+    world.resume(plan_id)
+    world.clock.advance(world.settings.poll_interval)
+    assert world.sweep() == {"reopened": 1}
+
+    assert plan_of(world).state is PlanState.EXECUTED
+    assert request_of(world).state is RequestState.SENT_UNSIGNED
+    assert request_of(world).abandoned_drafts == ()
+    assert details(world, "request.reopened") == [{"ended": "WITHDRAWN"}]
+    live(world)
+    assert request_of(world).state is RequestState.COMPLETED
+    assert len(world.esign.effects) == 1
+
+
+def test_a_closed_plan_is_looked_at_ever_more_seldom_and_not_for_ever() -> None:
+    world = a_world(Behaviour.REFUSED, settings=OPERATOR_DECIDES)
+    closed_after_a_release(world)
+    looks: list[datetime] = []
+    while (due_at := plan_of(world).due_at) is not None:
+        looks.append(due_at)
+        world.clock.set(due_at)
+        world.sweep()
+
+    pauses = [later - earlier for earlier, later in pairwise(looks)]
+    assert min(pauses) >= LONGEST_PAUSE
+    assert max(pauses) <= LATE_PAUSE
+    assert looks[-1] - looks[0] >= LATE_WATCH - LATE_PAUSE
+    assert len(looks) < 200
+    assert plan_of(world).state is PlanState.WITHDRAWN
+
+
+def test_a_plan_closed_without_an_attempt_is_not_looked_at_again() -> None:
+    world = a_world()
+    plan_id = proposed(world)
+    world.withdraw("r1")
+
+    world.resume(plan_id)
+
+    assert plan_of(world).due_kind is None
+
+
 # Follow-up
 
 
@@ -394,6 +472,67 @@ def test_one_plan_that_cannot_be_handled_does_not_stop_the_others() -> None:
 
     assert counts["failed"] == 1
     assert kinds(world, "r2")[-1] == "plan.executed"
+
+
+def test_p11_a_row_that_breaks_the_sweep_is_put_off_and_stops_nobody() -> None:
+    at = At()
+    world = a_world(Behaviour.ALWAYS_LOST, watcher=at)
+    first, second = approved(world, "r1"), approved(world, "r2", source=b"%PDF-1.7 another")
+    world.send(first)
+    world.send(second)
+    world.clock.set(entry_of(world, second).attempt.lease_expires_at)
+    at.before("store.entry", failing(ValueError("a row of another shape")))
+
+    counts = world.sweep()
+
+    assert (counts["failed"], counts["noted_not_done"]) == (1, 1)
+    assert plan_of(world, first).due_at == world.clock.now() + LONGEST_PAUSE
+
+
+def test_p10_what_a_foreign_error_says_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    at = At()
+    world = a_world(Behaviour.REQUEST_LOST, watcher=at)
+    in_doubt(world)
+    at.before("store.entry", failing(ValueError("alice@example.com")))
+
+    world.sweep()
+
+    assert [one.levelname for one in caplog.records if "one item" in one.message] == ["ERROR"]
+    assert "alice@example.com" not in caplog.text
+
+
+def test_a_vendor_that_is_silent_is_asked_three_times_and_no_more_in_one_sweep() -> None:
+    at = At()
+    world = a_world(Behaviour.ALWAYS_LOST, watcher=at)
+    plans = [approved(world, f"r{n}", source=b"%PDF-1.7 " + str(n).encode()) for n in range(6)]
+    for plan_id in plans:
+        world.send(plan_id)
+    world.clock.set(entry_of(world, plans[-1]).attempt.lease_expires_at)
+    at.forget()
+    at.seen.clear()
+    for nth in range(1, len(plans) + 1):
+        at.before("esign.read_envelope", failing(TransientError("throttled")), nth)
+
+    assert world.sweep()["waiting"] == len(plans)
+    assert at.seen.count("esign.read_envelope") == SILENT_AFTER
+
+
+def test_p11_a_vendor_that_hangs_starves_neither_the_restarts_nor_the_sweep() -> None:
+    at = At()
+    world = a_world(Behaviour.ALWAYS_LOST, watcher=at)
+    plans = [approved(world, f"r{n}", source=b"%PDF-1.7 " + str(n).encode()) for n in range(3)]
+    for plan_id in plans:
+        world.send(plan_id)
+    world.submit("r9", start=False, source=b"%PDF-1.7 nine")
+    world.clock.set(entry_of(world, plans[-1]).attempt.lease_expires_at)
+    world.clock.advance(world.settings.driver_interval)
+    at.before("esign.read_envelope", lambda: world.clock.advance(INVOCATION))
+
+    counts = world.sweep()
+
+    assert counts["restarted"] == 4
+    assert counts["left"] == len(plans) - 1
+    assert world.sweep().get("left") is None
 
 
 def test_a_sweep_looks_at_a_bounded_number_of_plans() -> None:

@@ -15,7 +15,7 @@ from no_undo.domain.errors import (
 )
 from no_undo.domain.ledger import LedgerState
 from no_undo.domain.plan import DueKind, PlanState
-from no_undo.lab.fake_esign import Behaviour
+from no_undo.lab.fake_esign import LANDS_WITHIN, Behaviour
 from no_undo.use_cases.settle_plan import (
     OPERATIONS_CHAIN,
     Outcome,
@@ -48,7 +48,7 @@ def test_p4_done_confirms_with_the_operators_words() -> None:
     world = a_world(Behaviour.UNKNOWN_STATUS)
     plan_id = in_doubt(world)
 
-    state = settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.resumer)
+    state = settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.action, world.resumer)
 
     assert state is PlanState.EXECUTED
     assert entry_of(world).evidence[-1].source == "operator"
@@ -62,7 +62,9 @@ def test_p4_not_done_ends_the_plan_and_frees_the_effect_for_another_request() ->
     world = a_world(Behaviour.REQUEST_LOST)
     plan_id = in_doubt(world)
 
-    state = settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
+    state = settle_plan(
+        plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer
+    )
 
     assert state is PlanState.ABANDONED
     assert entry_of(world).state is LedgerState.RELEASED
@@ -74,7 +76,7 @@ def test_a_released_plan_can_be_settled_too(outcome: Outcome) -> None:
     world = a_world(Behaviour.REFUSED)
     plan_id = released(world)
 
-    state = settle_plan(plan_id, outcome, STATEMENT, world.gate, world.resumer)
+    state = settle_plan(plan_id, outcome, STATEMENT, world.gate, world.action, world.resumer)
 
     assert state is (PlanState.EXECUTED if outcome is Outcome.DONE else PlanState.ABANDONED)
 
@@ -87,7 +89,9 @@ def test_p2_a_plan_that_ended_after_an_attempt_holds_its_fence_until_an_operator
     with pytest.raises(FenceHeldError):
         approved(world, "r2")
 
-    state = settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
+    state = settle_plan(
+        plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer
+    )
 
     assert state is PlanState.EXPIRED
     assert world.store.fence(plan_of(world).fence_key).holder == ""
@@ -100,7 +104,7 @@ def test_p2_a_late_success_of_a_closed_plan_can_be_settled_as_done() -> None:
     world.clock.set(plan_of(world).expires_at)
     world.sweep()
 
-    state = settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.resumer)
+    state = settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.action, world.resumer)
 
     assert state is PlanState.EXECUTED
     assert world.store.fence(plan_of(world).fence_key).last_executed == plan_id
@@ -113,7 +117,7 @@ def test_nothing_is_settled_while_the_sender_may_still_be_calling(outcome: Outco
     world.send(plan_id)
 
     with pytest.raises(ConflictError, match="lease"):
-        settle_plan(plan_id, outcome, STATEMENT, world.gate, world.resumer)
+        settle_plan(plan_id, outcome, STATEMENT, world.gate, world.action, world.resumer)
 
     assert entry_of(world).state is LedgerState.EXECUTING
 
@@ -121,22 +125,22 @@ def test_nothing_is_settled_while_the_sender_may_still_be_calling(outcome: Outco
 def test_what_is_not_in_doubt_is_not_settled() -> None:
     world = a_world()
     with pytest.raises(NotFoundError):
-        settle_plan("r9#1", Outcome.DONE, STATEMENT, world.gate, world.resumer)
+        settle_plan("r9#1", Outcome.DONE, STATEMENT, world.gate, world.action, world.resumer)
     plan_id = approved(world)
     with pytest.raises(ConflictError, match="no attempt"):
-        settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.resumer)
+        settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.action, world.resumer)
     world.send(plan_id)
     with pytest.raises(ConflictError, match="confirmed already"):
-        settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
+        settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer)
 
 
 def test_what_was_settled_is_not_settled_again() -> None:
     world = a_world(Behaviour.REQUEST_LOST)
     plan_id = in_doubt(world)
-    settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
+    settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer)
 
     with pytest.raises(ConflictError, match="holds nothing any more"):
-        settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.resumer)
+        settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.action, world.resumer)
 
 
 @pytest.mark.parametrize(
@@ -157,12 +161,38 @@ def test_a_statement_without_usable_words_is_refused(
     assert caught.value.field == field
 
 
+def test_p3_an_operator_cannot_say_not_done_against_the_system_of_record() -> None:
+    world = a_world(Behaviour.LANDS_WITHIN)
+    plan_id = in_doubt(world)
+    world.clock.advance(LANDS_WITHIN)
+
+    with pytest.raises(ConflictError, match="settle it as done"):
+        settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer)
+
+    assert entry_of(world).state is LedgerState.EXECUTING
+
+
+def test_an_operator_is_believed_where_the_system_of_record_cannot_say() -> None:
+    at = At()
+    world = a_world(Behaviour.REQUEST_LOST, watcher=at)
+    plan_id = in_doubt(world)
+    at.before("esign.read_envelope", failing())
+
+    state = settle_plan(
+        plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer
+    )
+
+    assert state is PlanState.ABANDONED
+
+
 def test_settling_needs_evidence() -> None:
     world = a_world(Behaviour.REQUEST_LOST)
     plan_id = in_doubt(world)
 
     with pytest.raises(InvalidRequestError) as caught:
-        settle_plan(plan_id, Outcome.DONE, Statement("op", "x"), world.gate, world.resumer)
+        settle_plan(
+            plan_id, Outcome.DONE, Statement("op", "x"), world.gate, world.action, world.resumer
+        )
 
     assert caught.value.field == "evidence"
 
@@ -179,7 +209,7 @@ def test_an_operator_who_lost_a_race_with_the_sweep_is_told_so() -> None:
     at.before("store.commit plan.settled", the_sweep_confirms)
 
     with pytest.raises(ConflictError, match="confirmed already"):
-        settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
+        settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer)
     assert plan_of(world).state is PlanState.EXECUTED
 
 
@@ -189,7 +219,7 @@ def test_a_decision_stands_when_the_resumption_cannot_be_asked_for() -> None:
     plan_id = in_doubt(world)
     at.before("resumer.resume", failing())
 
-    settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.resumer)
+    settle_plan(plan_id, Outcome.NOT_DONE, STATEMENT, world.gate, world.action, world.resumer)
 
     assert plan_of(world).state is PlanState.ABANDONED
     assert plan_of(world).due_kind is DueKind.RESUME
@@ -203,7 +233,7 @@ def test_rows_that_keep_moving_are_left_to_the_operator() -> None:
         at.before("store.commit plan.settled", failing(StaleError("moved")), nth)
 
     with pytest.raises(StaleError):
-        settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.resumer)
+        settle_plan(plan_id, Outcome.DONE, STATEMENT, world.gate, world.action, world.resumer)
 
 
 # Retry

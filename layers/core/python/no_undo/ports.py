@@ -462,6 +462,10 @@ class StateStore(Protocol):
         """Return ids of plans due at or before now, soonest first; a hint, may lag or repeat."""
         ...
 
+    def plans_in_doubt(self, *, limit: int) -> tuple[str, ...]:
+        """Return ids of plans that are EXECUTING or RELEASED; a hint, may lag."""
+        ...
+
     def open_requests(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of requests whose driver is to be checked; a hint, may lag or repeat."""
         ...

@@ -92,6 +92,7 @@ class Settings:
             read_back_interval=timedelta(seconds=1),
             poll_interval=self.seconds("POLL_SECONDS"),
             driver_interval=self.seconds("DRIVER_CHECK_SECONDS"),
+            look_budget=2 * client + WRITE_BUDGET,  # a look asks for status and activity
         )
 
     def config_digest(self) -> str:

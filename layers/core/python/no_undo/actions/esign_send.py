@@ -11,6 +11,7 @@ from no_undo.domain.errors import (
     NotFoundError,
     NoUndoError,
     TamperedError,
+    TransientError,
     VendorContractError,
 )
 from no_undo.domain.ledger import Attempt, Prepared
@@ -40,8 +41,15 @@ class ESignSend:
         self._documents = documents
 
     def read_back(self, plan: Plan) -> Prepared:
-        """Hash the stored bytes and compare the vendor's draft with the plan (P7)."""
+        """Hash the stored bytes and compare the vendor's draft with the plan (P7).
+
+        Raises:
+            TransientError: The vendor's word for the envelope's status is not one we know: it may
+                be sent, so this is no verdict on the plan.
+        """
         envelope = self._esign.read_envelope(plan.target)
+        if envelope.status is EnvelopeStatus.UNKNOWN:
+            raise TransientError("the vendor's status of the envelope is a word we do not know")
         return Prepared(
             taken_effect=_says_sent(envelope),
             document_sha256=self._stored_sha256(plan),

@@ -25,7 +25,7 @@ from no_undo.domain.canonical_json import canonical_bytes
 from no_undo.domain.errors import TamperedError
 from no_undo.domain.fence import Fence
 from no_undo.domain.ledger import LedgerEntry, Pause
-from no_undo.domain.plan import Plan
+from no_undo.domain.plan import IN_DOUBT, Plan
 from no_undo.domain.request import Request
 from no_undo.ports import Row
 
@@ -50,6 +50,7 @@ PAUSE_KEY: Final = "#pause"
 """The pause row lives in the ledger table; no plan id starts like this."""
 
 DUE_PARTITION: Final = "DUE"
+DOUBT_PARTITION: Final = "DOUBT"
 OPEN_PARTITION: Final = "OPEN"
 
 _CODECS: Final[Mapping[type[Row], TypeAdapter[Any]]] = {
@@ -175,8 +176,9 @@ def caller_partition(tenant: str, caller: str) -> str:
 
 def _index_attributes(row: Row) -> dict[str, Any]:
     match row:
-        case Plan():
-            return schedule_of(row)
+        case Plan(state=state):
+            doubt = DOUBT_PARTITION if state in IN_DOUBT else None
+            return {"doubt_partition": doubt, **schedule_of(row)}
         case Request():
             return {"tenant_caller": caller_partition(row.tenant, row.caller), **schedule_of(row)}
         case _:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from no_undo.adapters.botocore_errors import AWS_ERRORS, translated
 from no_undo.adapters.dynamodb_rows import (
+    DOUBT_PARTITION,
     DUE_PARTITION,
     OPEN_PARTITION,
     PAUSE_KEY,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 class DynamoDbStateStore:
     """Implements `ports.StateStore` over the tables of design 7.
 
-    Index reads (`due_plans`, `open_requests`, the ids behind `requests_of`) are hints that may lag;
-    every row itself is read consistently.
+    Index reads (`due_plans`, `plans_in_doubt`, `open_requests`, the ids behind `requests_of`) are
+    hints that may lag; every row itself is read consistently.
     """
 
     def __init__(
@@ -137,6 +138,16 @@ class DynamoDbStateStore:
             IndexName="DueIndex",
             KeyConditionExpression="due_partition = :due AND due_at <= :now",
             ExpressionAttributeValues=typed({":due": DUE_PARTITION, ":now": instant(now)}),
+        )
+        return tuple(plain(item)["plan_id"] for item in islice(items, limit))
+
+    def plans_in_doubt(self, *, limit: int) -> tuple[str, ...]:
+        """Return ids of plans that are EXECUTING or RELEASED; a hint, may lag."""
+        items = self._query(
+            TableName=self._tables.plans,
+            IndexName="DoubtIndex",
+            KeyConditionExpression="doubt_partition = :doubt",
+            ExpressionAttributeValues=typed({":doubt": DOUBT_PARTITION}),
         )
         return tuple(plain(item)["plan_id"] for item in islice(items, limit))
 

@@ -52,6 +52,9 @@ CLOSED_UNSENT = frozenset(
 
 MAY_BEGIN = frozenset({PlanState.APPROVED, PlanState.RELEASED})
 
+IN_DOUBT = frozenset({PlanState.EXECUTING, PlanState.RELEASED})
+"""States with an attempt that is not known to have taken effect, and that may still go on."""
+
 
 class DueKind(StrEnum):
     """What the sweep shall do with a plan at `due_at`."""

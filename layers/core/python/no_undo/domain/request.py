@@ -66,6 +66,16 @@ ENDED = frozenset(
 )
 """Endings that nothing moves any more; not SIGNED_NOT_ARCHIVED or SENT_UNSIGNED."""
 
+ENDED_UNSENT = frozenset(
+    {
+        RequestState.FAILED,
+        RequestState.REJECTED,
+        RequestState.EXPIRED,
+        RequestState.WITHDRAWN,
+    }
+)
+"""Endings that say nothing was sent; a late success leads out of them, to SENT_UNSIGNED."""
+
 
 class Source(StrEnum):
     """What the document is made from."""

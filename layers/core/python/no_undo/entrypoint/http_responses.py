@@ -19,6 +19,7 @@ from no_undo.entrypoint.pages import file_headers, page_headers, redirect_header
 PROBLEM_TYPE_PREFIX = "urn:no-undo:problem:"
 _RETRY_AFTER_SECONDS = 5
 _INTERNAL_STATUS = 500
+_BAD_GATEWAY_STATUS = 502
 _UNAVAILABLE_STATUS = 503
 
 # The first class that an error is an instance of decides, so special ones stand before their base.
@@ -31,6 +32,9 @@ _STATUSES: tuple[tuple[type[errors.NoUndoError], int], ...] = (
     (errors.RedactionUnprovenError, 422),
     (errors.NotEligibleError, 422),
     (errors.RefusedError, 409),
+    # The vendor said no, answered oddly, or may have done it: the caller has to know which.
+    (errors.VendorContractError, _BAD_GATEWAY_STATUS),
+    (errors.InDoubtError, _BAD_GATEWAY_STATUS),
     (errors.TransientError, _UNAVAILABLE_STATUS),
     # Nothing was written: the same call may be repeated.
     (errors.StaleError, _UNAVAILABLE_STATUS),
@@ -102,6 +106,8 @@ def problem_answer(error: Exception) -> HttpAnswer:
         answer = _problem(status, error.code, detail="Nothing was changed. Please try again.")
         answer["headers"]["retry-after"] = str(_RETRY_AFTER_SECONDS)
         return answer
+    if status == _BAD_GATEWAY_STATUS:  # the code says it; what a vendor said stays inside
+        return _problem(status, error.code, detail="")
     field = error.field if isinstance(error, errors.InvalidRequestError) else ""
     return _problem(status, error.code, detail=str(error), field=field)
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Mapping
-from datetime import timedelta
+from enum import StrEnum
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.metrics import MetricUnit
 
-logger = Logger()
+from no_undo.use_cases.list_in_doubt import Waiting
+
+SERVICE = "no-undo"
+NAMESPACE = "NoUndo"
+"""Dimension and namespace of every metric; the alarms of the template name both."""
+
+logger = Logger(service=SERVICE)
 copy_config_to_registered_loggers(source_logger=logger, include={"no_undo"})
 logging.getLogger("no_undo").setLevel(logging.INFO)
 
@@ -26,19 +32,43 @@ def log_unexpected(error: BaseException) -> None:
         f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in frames
     ]
     logger.error("unexpected error", error=type(error).__name__, places=places[-12:])
+    publish_incident(Incident.UNEXPECTED)
 
 
-def publish_sweep(counts: Mapping[str, int], oldest_doubt: timedelta) -> None:
-    """Publish what a sweep did, one metric per kind of deed, and what it could not end.
+class Incident(StrEnum):
+    """What a person has to look at; the values are metric names, each with an alarm."""
 
-    Args:
-        counts: Number by kind of deed.
-        oldest_doubt: Age of the oldest attempt in doubt; the age alarm looks at it (design 8.6).
-    """
-    metrics = Metrics()
-    for name, count in counts.items():
-        metric = f"Sweep{name.title().replace('_', '')}"
-        metrics.add_metric(name=metric, unit=MetricUnit.Count, value=count)
-    seconds = oldest_doubt.total_seconds()
-    metrics.add_metric(name="OldestInDoubtSeconds", unit=MetricUnit.Seconds, value=seconds)
+    SEND = "SendIncident"
+    SIGNED_NOT_ARCHIVED = "SignedNotArchived"
+    UNEXPECTED = "UnexpectedError"
+
+
+def publish_waiting(waiting: Waiting) -> None:
+    """Publish what is in doubt or waits for an operator; alarms look at it (design 8.6)."""
+    _publish(
+        {
+            "OldestInDoubtSeconds": waiting.oldest_doubt.total_seconds(),
+            "WaitingForOperator": waiting.on_operator,
+            "BeginsPaused": int(waiting.paused),
+        }
+    )
+
+
+def publish_sweep(counts: Mapping[str, int]) -> None:
+    """Publish what a sweep did: one metric per kind of deed."""
+    _publish({f"Sweep{name.title().replace('_', '')}": count for name, count in counts.items()})
+
+
+def publish_incident(incident: Incident, *, happened: bool = True) -> None:
+    """Publish whether something happened that a person has to look at."""
+    _publish({incident.value: int(happened)})
+
+
+def _publish(values: Mapping[str, float]) -> None:
+    if not values:
+        return
+    metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
+    for name, value in values.items():
+        unit = MetricUnit.Seconds if name.endswith("Seconds") else MetricUnit.Count
+        metrics.add_metric(name=name, unit=unit, value=value)
     metrics.flush_metrics()

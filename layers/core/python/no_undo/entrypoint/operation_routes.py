@@ -39,7 +39,7 @@ def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
             if body.outcome is None:
                 raise InvalidRequestError("Say done or not-done.", field="outcome")
             outcome = Outcome(body.outcome)
-            state = settle_plan(plan_id, outcome, statement, deps.gate, deps.resumer)
+            state = settle_plan(plan_id, outcome, statement, deps.gate, deps.action, deps.resumer)
             return json_answer(200, {"plan_id": plan_id, "state": state.value})
         case "POST /operations/plans/{id}/retry":
             retry_plan(plan_id, statement, deps.gate, deps.resumer)

@@ -435,7 +435,7 @@ def _operate(world: World, plan_id: str, outcome: Outcome) -> None:
     """Settle one plan; when that breaks, look again and, if it is still in doubt, once more."""
     for _ in range(2):
         with suppress(ProcessDiedError, NoUndoError), world.invocation("settle_plan"):
-            settle_plan(plan_id, outcome, _BY_HAND, world.gate, world.resumer)
+            settle_plan(plan_id, outcome, _BY_HAND, world.gate, world.action, world.resumer)
             return
 
 

@@ -215,7 +215,9 @@ def close(world: World) -> None:
 
 def settle(outcome: Outcome) -> Act:
     """Settle by hand."""
-    return lambda world: settle_plan("r1#1", outcome, _OPERATOR, world.gate, world.resumer)
+    return lambda world: settle_plan(
+        "r1#1", outcome, _OPERATOR, world.gate, world.action, world.resumer
+    )
 
 
 def retry(world: World) -> None:

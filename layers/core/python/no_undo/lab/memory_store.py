@@ -14,7 +14,7 @@ from no_undo.domain.errors import StaleError
 from no_undo.domain.fence import Fence
 from no_undo.domain.ledger import LedgerEntry, Pause
 from no_undo.domain.link_opens import MAX_RECORDED_OPENS, opened, opens_chain_of
-from no_undo.domain.plan import Plan
+from no_undo.domain.plan import IN_DOUBT, Plan
 from no_undo.domain.request import Request
 from no_undo.ports import Change, NotWithdrawn, Row, Save, Unchanged
 
@@ -97,6 +97,11 @@ class MemoryStateStore:
             if plan.due_kind is not None and plan.due_at is not None and plan.due_at <= now
         ]
         return tuple(plan_id for _, plan_id in sorted(due)[:limit])
+
+    def plans_in_doubt(self, *, limit: int) -> tuple[str, ...]:
+        """Return ids of plans that are EXECUTING or RELEASED."""
+        found = (plan.plan_id for plan in self._all(Plan) if plan.state in IN_DOUBT)
+        return tuple(sorted(found)[:limit])
 
     def open_requests(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of requests whose driver is to be checked, soonest first."""

@@ -62,7 +62,7 @@ RECIPIENTS: Final = (
 )
 DEADLINE: Final = timedelta(hours=4)
 INVOCATION: Final = timedelta(seconds=120)
-"""How long one invocation of the sending function may run."""
+"""How long one invocation of the sending function or the sweep may run."""
 HORIZON: Final = timedelta(hours=5)
 """How long a run goes on at most: well past the deadline."""
 POLICY: Final = ApproverPolicy(
@@ -83,6 +83,7 @@ SETTINGS: Final = GateSettings(
     read_back_interval=timedelta(seconds=20),
     poll_interval=timedelta(minutes=1),
     driver_interval=timedelta(minutes=30),
+    look_budget=timedelta(seconds=20),
 )
 
 
@@ -287,18 +288,25 @@ class World:
 
     def send(self, plan_id: str) -> SendResult:
         """Invoke the sending function once, with its whole time limit."""
+        remaining_seconds = self._time_limit()
+        with self.invocation("send_envelope"):
+            return send_envelope(plan_id, self.gate, self.action, remaining_seconds)
+
+    def sweep(self) -> dict[str, int]:
+        """Invoke the sweep once, with its whole time limit."""
+        remaining_seconds = self._time_limit()
+        with self.invocation("reconcile_sends"):
+            return reconcile_sends(
+                self.gate, self.action, self.resumer, self.executions, remaining_seconds
+            )
+
+    def _time_limit(self) -> Callable[[], float]:
         ends = self.clock.now() + INVOCATION
 
         def remaining_seconds() -> float:
             return (ends - self.clock.now()).total_seconds()
 
-        with self.invocation("send_envelope"):
-            return send_envelope(plan_id, self.gate, self.action, remaining_seconds)
-
-    def sweep(self) -> dict[str, int]:
-        """Invoke the sweep once."""
-        with self.invocation("reconcile_sends"):
-            return reconcile_sends(self.gate, self.action, self.resumer, self.executions)
+        return remaining_seconds
 
     def resume(self, plan_id: str) -> int:
         """Invoke the resuming function for one plan."""

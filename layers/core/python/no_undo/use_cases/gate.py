@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from no_undo.domain.approver_policy import still_eligible
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.canonical_json import Json
-from no_undo.domain.errors import TransientError
+from no_undo.domain.errors import RefusedError, TransientError
 from no_undo.domain.ledger import BeginRules, Holdings, LedgerEntry, Transition, may_attempt
 from no_undo.domain.plan import Plan
 from no_undo.ports import (
@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 MAX_ROUNDS = 4
 """How often a decision is made again after a row moved; each round reads everything afresh."""
+LONGEST_PAUSE = timedelta(minutes=15)
+"""Longest pause between two looks at one plan that is still open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class GateSettings:
         read_back_interval: Pause between looks at the system of record after the call.
         poll_interval: Shortest pause between two looks by the sweep at one plan.
         driver_interval: How often an open request is checked for a running execution.
+        look_budget: Time that one look of the sweep may take; with less left, it stops.
     """
 
     lease: timedelta
@@ -54,6 +57,7 @@ class GateSettings:
     read_back_interval: timedelta
     poll_interval: timedelta
     driver_interval: timedelta
+    look_budget: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +96,16 @@ class Gate:
         )
 
     def eligible(self, plan: Plan, approver: str) -> bool:
-        """Return whether today's policy lets this person approve this plan (P5)."""
-        policy = self.policies.policy(plan.tenant)
+        """Return whether today's policy lets this person approve this plan (P5).
+
+        Raises:
+            TransientError: The policy cannot be read, or the deployed one cannot be used: nothing
+                is decided until it can.
+        """
+        try:
+            policy = self.policies.policy(plan.tenant)
+        except RefusedError as error:
+            raise TransientError(str(error)) from None
         return policy is not None and still_eligible(
             policy,
             approver,

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from no_undo.domain.ledger import LedgerEntry, Pause
-from no_undo.domain.plan import Plan, PlanState
+from no_undo.domain.ledger import LedgerEntry, LedgerState, Pause
+from no_undo.domain.plan import IN_DOUBT, Plan, PlanState
 from no_undo.ports import Clock, StateStore
+from no_undo.use_cases.gate import Gate
 
 LIMIT = 1_000
 _FAR = timedelta(days=400)
-"""Beyond every deadline (at most 300 days): a plan in doubt always has something due."""
-_OPEN = frozenset({PlanState.EXECUTING, PlanState.RELEASED})
+"""Beyond every deadline (at most 300 days): an approved plan always has something due."""
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -57,13 +57,17 @@ class Doubts:
 
 
 def list_in_doubt(store: StateStore, clock: Clock) -> Doubts:
-    """Return what is in doubt, released or paused; at most 1,000 due plans are looked at."""
-    due = store.due_plans(clock.now() + _FAR, limit=LIMIT)
+    """Return what is in doubt, released or paused; at most 1,000 plans of each are looked at."""
+    found = store.plans_in_doubt(limit=LIMIT)
+    complete = len(found) < LIMIT
+    states = IN_DOUBT
     pause = store.pause()
-    paused = pause is not None and pause.paused
-    states = _OPEN | {PlanState.APPROVED} if paused else _OPEN
-    plans = sorted(_views(due, store, states), key=lambda one: one.began_at or _LAST)
-    return Doubts(tuple(plans), pause if paused else None, complete=len(due) < LIMIT)
+    if pause is not None and pause.paused:
+        due = store.due_plans(clock.now() + _FAR, limit=LIMIT)
+        found, complete = (*found, *due), complete and len(due) < LIMIT
+        states |= {PlanState.APPROVED}
+    plans = sorted(_views(found, store, states), key=lambda one: one.began_at or _LAST)
+    return Doubts(tuple(plans), pause if pause and pause.paused else None, complete)
 
 
 def _views(
@@ -89,12 +93,32 @@ def _view(plan: Plan, entry: LedgerEntry | None) -> DoubtView:
     )
 
 
-def oldest_doubt(store: StateStore, clock: Clock) -> timedelta:
-    """Return how long the oldest attempt in doubt has been open; zero when none is."""
-    now = clock.now()
-    ages = (
-        now - one.began_at
-        for one in list_in_doubt(store, clock).plans
-        if one.state is PlanState.EXECUTING and one.began_at is not None
-    )
-    return max(ages, default=timedelta(0))
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What the alarms look at.
+
+    Attributes:
+        oldest_doubt: How long the oldest attempt in doubt has been open; zero when none is.
+        on_operator: How many released plans begin again only when an operator says so.
+        paused: Whether begins are paused.
+    """
+
+    oldest_doubt: timedelta
+    on_operator: int
+    paused: bool
+
+
+def waiting(gate: Gate) -> Waiting:
+    """Return how long and for whom plans wait; at most 1,000 plans are looked at."""
+    now = gate.clock.now()
+    ages = [timedelta(0)]
+    on_operator = 0
+    for plan_id in gate.store.plans_in_doubt(limit=LIMIT):
+        entry = gate.store.entry(plan_id)
+        if entry is None:
+            continue
+        if entry.state is LedgerState.EXECUTING:
+            ages.append(now - entry.attempt.began_at)
+        elif entry.state is LedgerState.RELEASED and not gate.may_begin_again(entry):
+            on_operator += 1
+    return Waiting(max(ages), on_operator, gate.paused())

@@ -10,10 +10,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from no_undo.domain.errors import StaleError
+from no_undo.domain.ledger import LedgerEntry
 from no_undo.domain.plan import CLOSED_UNSENT, MAY_BEGIN, DueKind, FollowUp, Plan, PlanState
 from no_undo.domain.waiting import BEGIN_AGAIN, Wait, WaitKind, answer_for
 from no_undo.ports import Change, Executions, Save, WaitStore
-from no_undo.use_cases.gate import MAX_ROUNDS, Gate, event_of
+from no_undo.use_cases.gate import LONGEST_PAUSE, MAX_ROUNDS, Gate, event_of
 
 ACTOR = "resume_execution"
 
@@ -43,7 +44,7 @@ def resume_execution(plan_id: str, gate: Gate, waits: WaitStore, executions: Exe
         if wait is not None and outcome is not None:
             _answer(plan, wait, outcome, gate, waits, executions)
             answered += 1
-    gate.store.reschedule(schedule_after_resume(plan, gate, now))
+    gate.store.reschedule(schedule_after_resume(plan, entry, gate, now))
     return answered
 
 
@@ -55,11 +56,16 @@ def _answer(  # noqa: PLR0913, PLR0917 - what to answer, and the three ports it 
     gate.record(plan, "wait.answered", ACTOR, wait=wait.kind.value, outcome=outcome, heard=heard)
 
 
-def schedule_after_resume(plan: Plan, gate: Gate, now: datetime) -> Plan:
-    """Return the plan with what the sweep has to look at once all waits are answered."""
+def schedule_after_resume(plan: Plan, entry: LedgerEntry | None, gate: Gate, now: datetime) -> Plan:
+    """Return the plan with what the sweep has to look at once all waits are answered.
+
+    A plan that was closed after an attempt is watched for a late effect.
+    """
     kind: DueKind | None
     at: datetime | None
-    if plan.state in CLOSED_UNSENT or plan.follow_up is not FollowUp.NONE:
+    if plan.state in CLOSED_UNSENT and entry is not None:
+        kind, at = DueKind.SETTLE, now + LONGEST_PAUSE
+    elif plan.state in CLOSED_UNSENT or plan.follow_up is not FollowUp.NONE:
         kind, at = None, None
     elif plan.state is PlanState.EXECUTED:
         kind, at = DueKind.FOLLOW_UP, now + gate.settings.poll_interval

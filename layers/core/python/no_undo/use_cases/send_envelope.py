@@ -10,16 +10,20 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from no_undo.domain.errors import (
     AlreadyExecutedError,
     AlreadyExecutingError,
     ApprovalExpiredError,
     AttemptsExhaustedError,
+    DocumentChangedError,
     InDoubtError,
     NothingSentError,
     NoUndoError,
     PausedError,
+    PlanChangedError,
+    ReadBackDiffersError,
     RefusedError,
     SentOutsideGateError,
     StaleError,
@@ -84,6 +88,17 @@ _NOT_FINAL = (
 
 An expired one ends there too: the sweep closes it, and looks for a late success first.
 """
+
+
+INCIDENTS: Final = frozenset(
+    {
+        DocumentChangedError.code,
+        PlanChangedError.code,
+        ReadBackDiffersError.code,
+        SentOutsideGateError.code,
+    }
+)
+"""Codes of refusals that a person has to look at: somebody or something else had a hand in it."""
 
 
 def send_envelope(

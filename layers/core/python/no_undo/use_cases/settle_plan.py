@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from no_undo.domain.audit_chain import AuditEvent
-from no_undo.domain.errors import ConflictError, InvalidRequestError, NotFoundError, StaleError
+from no_undo.domain.errors import (
+    ConflictError,
+    InvalidRequestError,
+    NotFoundError,
+    NoUndoError,
+    StaleError,
+)
 from no_undo.domain.fence import free
 from no_undo.domain.ledger import (
     Evidence,
@@ -19,7 +25,8 @@ from no_undo.domain.ledger import (
     release,
     with_evidence,
 )
-from no_undo.domain.plan import CLOSED_UNSENT, DueKind, PlanState
+from no_undo.domain.plan import CLOSED_UNSENT, DueKind, Plan, PlanState
+from no_undo.domain.reconciliation import LookUp
 from no_undo.ports import Change, IrreversibleAction, Resumer, Save
 from no_undo.use_cases.gate import MAX_ROUNDS, Gate, ask_to_resume, event_of, saves
 
@@ -57,18 +64,25 @@ class Statement:
             raise InvalidRequestError("evidence has at most 2,000 characters", field="evidence")
 
 
-def settle_plan(
-    plan_id: str, outcome: Outcome, statement: Statement, gate: Gate, resumer: Resumer
+def settle_plan(  # noqa: PLR0913, PLR0917 - what was decided, and the three ports it takes
+    plan_id: str,
+    outcome: Outcome,
+    statement: Statement,
+    gate: Gate,
+    action: IrreversibleAction,
+    resumer: Resumer,
 ) -> PlanState:
     """Settle what the system of record cannot: an attempt in doubt, or a plan that may not go on.
 
     "Done" confirms the effect. "Not done" ends the plan as ABANDONED and frees its fence: the same
     document may then be submitted again. A plan that was closed after an attempt still holds its
-    fence and is settled the same way; it keeps the state in which it was closed.
+    fence and is settled the same way; it keeps the state in which it was closed. Where the system
+    of record says that it was done, nobody's word makes it "not done".
 
     Raises:
         NotFoundError: There is no such plan.
-        ConflictError: No attempt was made, it is settled already, or its lease is not over.
+        ConflictError: No attempt was made, it is settled already, its lease is not over, or the
+            system of record contradicts "not done".
         InvalidRequestError: Evidence is missing.
     """
     if not statement.evidence.strip():
@@ -78,6 +92,8 @@ def settle_plan(
         if found is None:
             raise NotFoundError("there is no such plan; check the plan id", field="plan_id")
         change, state = _settled(found, outcome, statement, gate)
+        if outcome is Outcome.NOT_DONE and _seen_done(found.plan, action):
+            raise ConflictError("the system of record says that it was done; settle it as done")
         try:
             gate.store.commit(change)
         except StaleError:
@@ -85,6 +101,13 @@ def settle_plan(
         ask_to_resume(resumer, plan_id)
         return state
     raise StaleError("the plan kept changing; look at it again")
+
+
+def _seen_done(plan: Plan, action: IrreversibleAction) -> bool:
+    try:
+        return action.look_up(plan).says is LookUp.DONE
+    except NoUndoError:
+        return False  # it cannot say: the operator's word is what there is
 
 
 def _settled(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -10,7 +11,14 @@ from typing import Any
 
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.documents import DocumentRef
-from no_undo.domain.errors import InvalidRequestError, NotFoundError, UnresolvedRecipientError
+from no_undo.domain.errors import (
+    InDoubtError,
+    InvalidRequestError,
+    NotFoundError,
+    NoUndoError,
+    TransientError,
+    UnresolvedRecipientError,
+)
 from no_undo.domain.invoice import parse_invoice
 from no_undo.domain.recipients import Recipient, check_recipients
 from no_undo.domain.redaction import RedactionTarget
@@ -28,6 +36,8 @@ from no_undo.ports import (
 )
 from no_undo.use_cases.parse_request import understood
 from no_undo.use_cases.stage import JSON, PDF
+
+logger = logging.getLogger(__name__)
 
 MAX_DOCUMENT_BYTES = 10_000_000
 UPLOAD_SECONDS = 900
@@ -128,12 +138,34 @@ def submit_request(submission: Submission, door: Door) -> str:
         at=request.created_at,
         details={"source": ref.sha256, "sourceKind": source.value, "tenant": submission.tenant},
     )
-    door.store.commit(Change(request_id, event, (Save(request),)))
-    if submission.upload_id:
-        door.documents.delete_upload(_upload_key(submission.tenant, submission.upload_id))
-    # A lost start is found by the sweep: the request is stored and nothing drives it.
-    door.executions.start(execution_name(request_id, 0), request_id)
+    _store(Change(request_id, event, (Save(request),)), door)
+    _set_off(request, submission, door)
     return request_id
+
+
+def _store(change: Change, door: Door) -> None:
+    try:
+        door.store.commit(change)
+    except InDoubtError:
+        # The answer was lost: our own fresh id tells whether the request is stored.
+        if door.store.request(change.chain_id) is None:
+            raise TransientError("the request could not be stored; submit it again") from None
+
+
+def _set_off(request: Request, submission: Submission, door: Door) -> None:
+    """Do what the sweep, or a lifecycle rule, does in the end if it cannot be done now.
+
+    The request is stored: an error here must not tell the caller that it is not.
+    """
+    try:
+        door.executions.start(execution_name(request.request_id, 0), request.request_id)
+        if submission.upload_id:
+            door.documents.delete_upload(_upload_key(submission.tenant, submission.upload_id))
+    except NoUndoError as error:
+        logger.warning(
+            "a stored request could not be set off; the sweep starts it",
+            extra={"request": request.request_id, "code": error.code},
+        )
 
 
 def _source(submission: Submission, door: Door) -> tuple[Source, bytes]:
@@ -211,7 +243,9 @@ def _check(draft: Request, submission: Submission, door: Door) -> None:
         raise InvalidRequestError(
             "There is no extraction account; submit with extraction none.", field="extraction"
         )
-    if submission.repeat_of and door.store.plan(submission.repeat_of) is None:
+    repeated = door.store.plan(submission.repeat_of) if submission.repeat_of else None
+    # A foreign plan looks like none: no caller learns which ids exist at other tenants.
+    if submission.repeat_of and (repeated is None or repeated.tenant != submission.tenant):
         raise InvalidRequestError("There is no such plan to repeat.", field="repeat_of")
 
 
