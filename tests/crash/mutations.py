@@ -51,6 +51,7 @@ _T_DRAFT: Final = "tests/unit/use_cases/test_create_draft.py"
 _T_CLOSE: Final = "tests/unit/use_cases/test_close_request.py"
 _T_LAB: Final = "tests/crash/test_crash_lab.py"
 _T_ORDERS: Final = "tests/crash/test_interleavings.py"
+_T_POLICY: Final = "tests/unit/domain/test_approver_policy.py"
 _T_CHAIN: Final = "tests/unit/domain/test_audit_chain.py"
 _LAB_LANDS_WITHIN: Final = (
     f"{_T_LAB}::test_every_promise_holds_around_the_send_under_every_behaviour"
@@ -271,7 +272,7 @@ MUTATIONS: Final = (
     Mutation(
         "P5: eligibility is asked again at begin",
         _LEDGER,
-        " if rules.eligible(plan, one.approver)]",
+        " if rules.counts(plan, one.approver)]",
         "]",
         (f"{_T_SEND}::test_p5_an_approver_whom_the_policy_dropped_no_longer_counts",),
     ),
@@ -580,9 +581,51 @@ MUTATIONS: Final = (
     Mutation(
         "P5: distinct people make a quorum",
         "no_undo/domain/plan.py",
-        "            counted.setdefault(one.approver, one)\n",
+        "            counted.setdefault(person_key(one.approver), one)\n",
         "            counted[str(len(counted))] = one\n",
-        (f"{_T_LEDGER}::test_p5_two_approvals_of_one_person_are_not_a_quorum",),
+        (
+            f"{_T_LEDGER}::test_p5_two_approvals_of_one_person_are_not_a_quorum",
+            f"{_T_LEDGER}::test_p5_two_spellings_of_one_person_are_not_a_quorum",
+        ),
+    ),
+    Mutation(
+        "P12: an approval counts only if the row of its link attests it",
+        _GATE,
+        "        return attests(link, plan, approver) and self.eligible(plan, approver)",
+        "        return self.eligible(plan, approver)",
+        (
+            f"{_T_SEND}::test_p12_an_approval_that_no_used_link_attests_is_none",
+            f"{_T_SEND}::test_p12_real_approvals_do_not_carry_over_to_a_plan_that_was_rewritten",
+            f"{_T_SEND}::test_p12_links_of_another_plan_attest_nothing",
+        ),
+    ),
+    Mutation(
+        "P12: a link attests the digest that its person saw",
+        _APPROVAL,
+        "        and link.decided_digest == plan.digest\n",
+        "",
+        (f"{_T_SEND}::test_p12_real_approvals_do_not_carry_over_to_a_plan_that_was_rewritten",),
+    ),
+    Mutation(
+        "P5: who the requester is follows from the policy too, not from the plan alone",
+        _GATE,
+        'policy.person_behind(plan.requester) or ""}',
+        "plan.requester_email}",
+        (f"{_T_SEND}::test_p12_a_rewritten_requester_does_not_make_the_requester_an_approver",),
+    ),
+    Mutation(
+        "P5: a caller that the policy does not list is refused",
+        "no_undo/domain/approver_policy.py",
+        "    requester = policy.person_behind(caller)\n    if requester is None:\n",
+        '    requester = policy.person_behind(caller) or ""\n    if False:\n',
+        (f"{_T_POLICY}::test_rule_6_a_caller_that_the_policy_does_not_list_is_refused",),
+    ),
+    Mutation(
+        "P6: nonsense never locks a person out",
+        "no_undo/use_cases/record_decision.py",
+        "    if FormInput.CONFIRMATION in errors and form.confirmation.strip():\n",
+        "    if form.confirmation.strip():\n",
+        (f"{_T_DECIDE}::test_p6_a_robot_that_posts_nonsense_never_locks_the_person_out",),
     ),
     Mutation(
         "One rejection ends the plan",

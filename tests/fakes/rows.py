@@ -75,9 +75,9 @@ def rules(
     now: datetime = NOON,
     max_attempts: int = 3,
     retry_after_release: bool = True,
-    eligible: Callable[[Plan, str], bool] = lambda _plan, _approver: True,
+    counts: Callable[[Plan, str], bool] = lambda _plan, _approver: True,
 ) -> BeginRules:
-    return BeginRules(now, max_attempts, retry_after_release, LEASE, eligible)
+    return BeginRules(now, max_attempts, retry_after_release, LEASE, counts)
 
 
 def begun(attempt_id: str = "a1") -> Holdings:

@@ -124,6 +124,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | READ_DOCUMENTS,
     "send_envelope": APPEND
     | write("PlansTable", "LedgerTable", "FenceTable")
+    | read("ApprovalsTable")
     | may("LedgerTable", "dynamodb:ConditionCheckItem")
     | NOT_WITHDRAWN
     | POLICY

@@ -167,6 +167,14 @@ def test_no_function_that_a_caller_reaches_can_write_approval_links() -> None:
         assert not [one for one in writes(function) if " on ApprovalsTable" in one]
 
 
+def test_p12_what_shows_that_somebody_approved_is_written_by_the_approval_side_alone() -> None:
+    """Begin counts an approval only if the row of its link attests it."""
+    assert holders(r"^dynamodb:(Put|Update|Delete|BatchWrite)\w* on ApprovalsTable") == {
+        "request_approval",
+        "record_decision",
+    }
+
+
 def test_nobody_but_the_state_machine_invokes_a_stage() -> None:
     resume_or_sweep = r"^lambda:InvokeFunction on (?!(ResumeExecution|ReconcileSends)Function$)"
 

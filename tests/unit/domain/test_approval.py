@@ -8,14 +8,17 @@ from datetime import timedelta
 import pytest
 
 from no_undo.domain.approval import (
+    FORGOTTEN_AFTER,
     FREE_TRIES,
     LONGEST_WAIT_SECONDS,
     ApprovalLink,
     LinkState,
+    attests,
     decide,
     decision_of,
     seconds_to_wait,
     token_sha256,
+    used,
     wrong_confirmation,
 )
 from no_undo.domain.errors import (
@@ -127,6 +130,30 @@ def test_rule_5_every_further_try_waits_longer_and_never_longer_than_a_minute() 
 
     assert waits[:5] == [2, 4, 8, 16, 32]
     assert set(waits[5:]) == {LONGEST_WAIT_SECONDS}
+
+
+def test_rule_5_a_pause_clears_the_count() -> None:
+    link = replace(LINK, wrong_confirmations=FREE_TRIES + 50, last_wrong_at=NOON)
+    later = NOON + FORGOTTEN_AFTER
+
+    assert wrong_confirmation(link, later).wrong_confirmations == 1
+    assert seconds_to_wait(wrong_confirmation(link, later), later) == 0
+    assert wrong_confirmation(link, later - timedelta(seconds=1)).wrong_confirmations > FREE_TRIES
+
+
+def test_rule_6_the_row_of_a_used_link_attests_what_it_decided_and_nothing_else() -> None:
+    plan = a_plan()
+    link = replace(LINK, plan_id=plan.plan_id, approver=DAVE)
+    yes = used(link, a_decision(plan, DAVE))
+
+    assert attests(yes, plan, DAVE)
+    assert not attests(None, plan, DAVE)
+    assert not attests(link, plan, DAVE)
+    assert not attests(used(link, a_decision(plan, DAVE, Verdict.REJECT)), plan, DAVE)
+    assert not attests(yes, plan, ERIN)
+    assert not attests(yes, replace(plan, plan_id="r2#1"), DAVE)
+    assert not attests(yes, replace(plan, digest="0" * 64), DAVE)
+    assert not attests(replace(yes, state=LinkState.SUPERSEDED), plan, DAVE)
 
 
 def test_rule_5_waiting_ends() -> None:

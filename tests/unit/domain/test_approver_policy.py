@@ -194,13 +194,52 @@ def test_one_person_twice_is_no_quorum(second: str) -> None:
     assert refused_field("erik@approvers.example", second, quorum=2) == "approvers[1]"
 
 
-def test_a_caller_without_an_address_may_submit_but_not_name_approvers() -> None:
-    subject = policy()
+def test_rule_6_a_machine_may_submit_but_not_name_approvers() -> None:
+    subject = policy(callers={"role/agent": None})
 
     assert choose(subject, caller="role/agent").requester == ""
     with pytest.raises(InvalidRequestError) as refusal:
         choose(subject, "dora@example.com", caller="role/agent")
     assert refusal.value.field == "approvers"
+
+
+def test_rule_6_a_caller_that_the_policy_does_not_list_is_refused() -> None:
+    for named in ((), ("dora@example.com",)):
+        with pytest.raises(RefusedError, match="does not list this caller"):
+            choose(policy(), *named, caller="role/agent")
+
+
+ROLE = "arn:aws:sts::123456789012:assumed-role/BackOffice"
+
+
+def test_rule_6_the_name_of_a_session_does_not_hide_the_person_behind_a_mapped_role() -> None:
+    subject = policy(callers={f"{ROLE}/*": "dora@example.com", f"{ROLE}/erik": "rita@example.com"})
+
+    for session in ("dora", "any-other-name", "erik.", "ERIK"):
+        assert choose(subject, caller=f"{ROLE}/{session}").approvers == ("erik@approvers.example",)
+    assert choose(subject, caller=f"{ROLE}/erik").requester == "rita@example.com"
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        f"{ROLE}2/dora",
+        f"{ROLE}/a/b",
+        f"{ROLE}/",
+        ROLE,
+        f"{ROLE.replace('sts', 'iam')}/dora",
+        f"{ROLE.replace('123456789012', '210987654321')}/dora",
+    ],
+)
+def test_rule_6_a_mapped_role_stands_for_its_own_sessions_and_for_nothing_else(caller: str) -> None:
+    with pytest.raises(RefusedError, match="does not list this caller"):
+        choose(policy(callers={f"{ROLE}/*": "rita@example.com"}), caller=caller)
+
+
+@pytest.mark.parametrize("identity", ["*", "role/*", f"{ROLE}*", f"{ROLE}/d*", f"{ROLE}/*/*"])
+def test_rule_6_a_star_stands_for_the_sessions_of_one_role_only(identity: str) -> None:
+    with pytest.raises(RefusedError, match=r"callers\.\*"):
+        policy(callers={identity: "rita@example.com"})
 
 
 def test_more_approvers_than_anybody_reads_are_refused() -> None:

@@ -47,6 +47,7 @@ from tests.fakes.rows import (
     LEASE,
     NOON,
     PREPARED,
+    a_decision,
     a_plan,
     again,
     an_approved_plan,
@@ -187,7 +188,7 @@ def test_p5_a_plan_that_still_waits_cannot_begin_whatever_its_decisions_say() ->
 
 
 def test_p5_an_approver_who_is_no_longer_eligible_does_not_count() -> None:
-    without_erin = rules(eligible=lambda _plan, approver: not approver.startswith("erin"))
+    without_erin = rules(counts=lambda _plan, approver: not approver.startswith("erin"))
 
     with pytest.raises(QuorumNotMetError):
         check_prepared(holdings(), PREPARED, without_erin)
@@ -196,6 +197,16 @@ def test_p5_an_approver_who_is_no_longer_eligible_does_not_count() -> None:
 def test_p5_two_approvals_of_one_person_are_not_a_quorum() -> None:
     plan = an_approved_plan()
     twice = replace(plan, decisions=(plan.decisions[0], plan.decisions[0]))
+
+    assert refusal((holdings(twice), PREPARED)) is QuorumNotMetError
+
+
+@pytest.mark.parametrize(
+    "spelling", ["Dave@Example.com", "dave+2@example.com", "d\u0430ve@example.com"]
+)
+def test_p5_two_spellings_of_one_person_are_not_a_quorum(spelling: str) -> None:
+    plan = an_approved_plan()
+    twice = replace(plan, decisions=(plan.decisions[0], a_decision(plan, spelling)))
 
     assert refusal((holdings(twice), PREPARED)) is QuorumNotMetError
 

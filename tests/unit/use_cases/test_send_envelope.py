@@ -20,10 +20,10 @@ from no_undo.domain.errors import (
 )
 from no_undo.domain.fence import Fence
 from no_undo.domain.ledger import LedgerState
-from no_undo.domain.plan import DueKind, PlanState
+from no_undo.domain.plan import Decision, DueKind, PlanState, Verdict, digest_of
 from no_undo.lab.fake_esign import Behaviour
 from no_undo.lab.pipeline import ProcessDiedError
-from no_undo.lab.world import POLICY, TENANT, World
+from no_undo.lab.world import CALLER, POLICY, TENANT, World
 from no_undo.ports import Change, Save
 from no_undo.use_cases.send_envelope import SendOutcome, SendResult, send_envelope
 from no_undo.use_cases.settle_plan import (
@@ -549,6 +549,60 @@ def test_p5_an_approver_whom_the_policy_dropped_no_longer_counts(
     world = a_world()
     plan_id = approved(world)
     world.policies.by_tenant = {} if policy is None else {TENANT: policy}
+
+    assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "quorum_not_met")
+    assert world.esign.sends == []
+
+
+def forge(world: World, plan_id: str, **fields: object) -> None:
+    """Write an approval of everybody into the plan, as a function that writes plans could."""
+    plan = replace(plan_of(world, plan_id), **fields)  # type: ignore[arg-type]  # by name
+    plan = replace(plan, digest=digest_of(plan))
+    now = world.clock.now()
+    decisions = tuple(
+        Decision(one, Verdict.APPROVE, now, plan.digest, "c" * 64) for one in plan.approvers
+    )
+    change_plan(
+        world,
+        plan_id,
+        **{**fields, "digest": plan.digest, "decisions": decisions, "state": PlanState.APPROVED},
+    )
+
+
+def test_p12_an_approval_that_no_used_link_attests_is_none() -> None:
+    """Whoever can write a plan's row, as withdrawing can, still cannot approve it."""
+    world = a_world()
+    plan_id = proposed(world)
+    forge(world, plan_id)
+
+    assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "quorum_not_met")
+    assert world.esign.sends == []
+
+
+def test_p12_real_approvals_do_not_carry_over_to_a_plan_that_was_rewritten() -> None:
+    world = a_world()
+    plan_id = approved(world)
+    forge(world, plan_id, title="Another invoice")
+
+    assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "quorum_not_met")
+    assert world.esign.sends == []
+
+
+def test_p12_links_of_another_plan_attest_nothing() -> None:
+    world = a_world()
+    other = approved(world, "r2", source=b"%PDF-1.7 other")
+    plan_id = proposed(world)
+    forge(world, plan_id, links=plan_of(world, other).links)
+
+    assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "quorum_not_met")
+    assert len(world.esign.sends) == 0
+
+
+def test_p12_a_rewritten_requester_does_not_make_the_requester_an_approver() -> None:
+    world = a_world()
+    plan_id = approved(world)
+    world.policies.by_tenant = {TENANT: replace(POLICY, callers={CALLER: "dave+x@example.com"})}
+    change_plan(world, plan_id, requester_email="")
 
     assert world.send(plan_id) == SendResult(SendOutcome.REFUSED, "quorum_not_met")
     assert world.esign.sends == []

@@ -7,14 +7,19 @@ Rules:
    words that only a reader of the card knows.
 3. One decision per person, the first one counts; a repeated decision gets the first answer.
 4. One rejection ends the plan. A quorum of distinct approvals, all for this digest, arms it.
-5. A wrong confirmation is counted and slows down; it never uses a link up.
+5. A wrong confirmation is counted and slows further wrong ones down. It never uses a link up and
+   never keeps the right words from counting: a robot that posts nonsense must not lock a person
+   out, and a program that could guess the words could as well read them. A pause clears the count.
+6. An approval counts at begin only if the row of the link that gave it says so: used, by this
+   person, for this plan, to approve, on a card of this digest. Plans are written by functions that
+   callers reach; these rows are not (P12).
 """
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from no_undo.domain.errors import (
@@ -35,6 +40,8 @@ from no_undo.domain.plan import (
 FREE_TRIES = 5
 """Wrong confirmations before trying again has to wait."""
 LONGEST_WAIT_SECONDS = 60
+FORGOTTEN_AFTER = timedelta(minutes=15)
+"""Without another wrong confirmation for so long, the count starts anew (rule 5)."""
 
 
 class LinkState(StrEnum):
@@ -58,6 +65,8 @@ class ApprovalLink:
         state: Rule 1.
         wrong_confirmations: How often the typed words were wrong.
         last_wrong_at: When they were wrong last, or None.
+        verdict: What it decided, None while it has not.
+        decided_digest: Digest of the plan on the card that it decided about, or empty.
         revision: 0 before it is first stored.
     """
 
@@ -69,6 +78,8 @@ class ApprovalLink:
     state: LinkState = LinkState.LIVE
     wrong_confirmations: int = 0
     last_wrong_at: datetime | None = None
+    verdict: Verdict | None = None
+    decided_digest: str = ""
     revision: int = 0
 
 
@@ -78,8 +89,8 @@ def token_sha256(token: str) -> str:
 
 
 def seconds_to_wait(link: ApprovalLink, now: datetime) -> int:
-    """Return how long the next try has to wait (rule 5): 0, or 2 to 60 seconds."""
-    beyond = link.wrong_confirmations - FREE_TRIES
+    """Return how long the next wrong try has to wait (rule 5): 0, or 2 to 60 seconds."""
+    beyond = _remembered(link, now) - FREE_TRIES
     if beyond < 0 or link.last_wrong_at is None:
         return 0
     pause = min(2 << min(beyond, 10), LONGEST_WAIT_SECONDS)
@@ -88,7 +99,28 @@ def seconds_to_wait(link: ApprovalLink, now: datetime) -> int:
 
 def wrong_confirmation(link: ApprovalLink, now: datetime) -> ApprovalLink:
     """Return the link with one more wrong confirmation counted; it stays live (rule 5)."""
-    return replace(link, wrong_confirmations=link.wrong_confirmations + 1, last_wrong_at=now)
+    return replace(link, wrong_confirmations=_remembered(link, now) + 1, last_wrong_at=now)
+
+
+def used(link: ApprovalLink, decision: Decision) -> ApprovalLink:
+    """Return the link after it decided; its row is the proof that begin asks for (rule 6)."""
+    return replace(
+        link,
+        state=LinkState.USED,
+        verdict=decision.verdict,
+        decided_digest=decision.plan_digest,
+    )
+
+
+def attests(link: ApprovalLink | None, plan: Plan, approver: str) -> bool:
+    """Return whether a link's own row shows that this person approved this plan (rule 6)."""
+    return (
+        link is not None
+        and (link.plan_id, link.approver) == (plan.plan_id, approver)
+        and link.state is LinkState.USED
+        and link.verdict is Verdict.APPROVE
+        and link.decided_digest == plan.digest
+    )
 
 
 def decision_of(plan: Plan, approver: str) -> Decision | None:
@@ -124,6 +156,12 @@ def decide(plan: Plan, decision: Decision, *, eligible: bool) -> Plan:
     if len(approvals_for(decided)) >= plan.quorum:
         return _moved(decided, PlanState.APPROVED, decision.at)
     return decided
+
+
+def _remembered(link: ApprovalLink, now: datetime) -> int:
+    at = link.last_wrong_at
+    forgotten = at is None or now - at >= FORGOTTEN_AFTER
+    return 0 if forgotten else link.wrong_confirmations
 
 
 def _moved(plan: Plan, state: PlanState, at: datetime) -> Plan:

@@ -9,8 +9,11 @@ The policy document is written only at deployment::
         "escalation": [ADDRESS],               who hears of a late approval, default nobody
         "default_approvers": [ADDRESS],        who is asked when the request names nobody
         "deadline_hours": 72,                  1 to 7200 (300 days), default 72
-        "callers": {CALLER_IDENTITY: ADDRESS}  the person behind each caller, default nobody
+        "callers": {IDENTITY: ADDRESS | null}  the person behind each caller, null for a machine
     }}}
+
+An IDENTITY is a caller's identity as the authorizer gives it, or every session of one role,
+`arn:aws:sts::ACCOUNT:assumed-role/ROLE/*`; the identity in full goes before the role.
 
 Rules:
 1. Without a usable policy for the tenant nothing may be asked for: refused, never defaulted open.
@@ -19,8 +22,9 @@ Rules:
 3. The requester is never an approver, under any spelling.
 4. A recipient approves only if the policy says so.
 5. Two spellings of one person are refused, naming the entry: they are not a quorum.
-6. A caller without a mapped address may submit but not name approvers: nobody could tell whether
-   it named itself.
+6. A caller that the policy does not list is refused: nobody could tell whether its own person
+   approves. Somebody in a role chooses the name of the session, and so the identity. A machine,
+   listed with null, may submit but not name approvers.
 7. Eligible means the listed address as it is, case aside. `alice+x@` is not `alice@`: whether
    they share a mailbox is the mail server's affair. (For rules 3 to 5 they are one person.)
 8. Eligibility is a question that is asked again at the decision and at begin (`still_eligible`).
@@ -28,6 +32,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,6 +43,10 @@ from no_undo.domain.recipients import Recipient, refuse_one_person_twice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_ROLE = r"arn:[a-z-]+:sts::\d{12}:assumed-role/[^/*]+"
+_ROLE_SESSION = re.compile(rf"{_ROLE}/[^/*]+", re.ASCII)
+_EVERY_SESSION = re.compile(rf"{_ROLE}/\*", re.ASCII)
 
 MAX_APPROVERS = 20
 MAX_LISTED = 1000
@@ -69,7 +78,7 @@ class ApproverPolicy:
         escalation: Addresses told when an approval is late or could not be delivered.
         default_approvers: Eligible addresses asked when a request names nobody.
         deadline_hours: How long approvers have when a request names no deadline.
-        callers: Caller identity to the person's address.
+        callers: Caller identity, or role with `/*`, to the person's address; empty for a machine.
     """
 
     eligible: tuple[str, ...]
@@ -79,6 +88,12 @@ class ApproverPolicy:
     default_approvers: tuple[str, ...]
     deadline_hours: int
     callers: Mapping[str, str]
+
+    def person_behind(self, caller: str) -> str | None:
+        """Return the address of a caller's person, empty for a machine, None when not listed."""
+        role, separator, _ = caller.rpartition("/")
+        every_session = f"{role}/*" if separator and _ROLE_SESSION.fullmatch(caller) else caller
+        return self.callers.get(caller, self.callers.get(every_session))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +149,17 @@ def choose_approvers(
         recipients: The signers, addresses checked.
 
     Raises:
-        RefusedError: There is no policy (rule 1).
+        RefusedError: There is no policy (rule 1), or it does not list the caller (rule 6).
         InvalidRequestError: Rules 2 to 6; `field` is `approvers[n]`, `approvers` or `quorum`.
     """
     if policy is None:
         raise RefusedError("There is no approver policy for this tenant, so nobody could approve.")
-    requester = policy.callers.get(caller, "")
+    requester = policy.person_behind(caller)
+    if requester is None:
+        raise RefusedError(
+            "The approver policy does not list this caller, so nobody could tell whether the "
+            "requester approves; an operator adds it to callers, a machine with null."
+        )
     if requested:
         approvers = _requested(policy, requested, requester, recipients)
     else:
@@ -173,8 +193,8 @@ def _requested(
 ) -> tuple[str, ...]:
     if not requester:
         raise InvalidRequestError(
-            "approvers must be left out: the policy maps this caller to no mail address, so it "
-            "may submit but not name approvers.",
+            "approvers must be left out: the policy lists this caller as a machine, so it may "
+            "submit but not name approvers.",
             field="approvers",
         )
     if len(requested) > MAX_APPROVERS:
@@ -286,7 +306,19 @@ def _addresses(node: JsonObject, key: str) -> tuple[str, ...]:
 
 
 def _callers(node: JsonObject) -> Mapping[str, str]:
+    path = node.at("callers.*")
     return {
-        identity: check_address(address, field=node.at("callers.*"))
+        _identity(identity, path): "" if address is None else check_address(address, field=path)
         for identity, address in node.table("callers").items()
     }
+
+
+def _identity(identity: str, path: str) -> str:
+    """Take an identity; a star stands for the sessions of one role and for nothing else."""
+    if "*" in identity and not _EVERY_SESSION.fullmatch(identity):
+        raise InvalidRequestError(
+            f"{path} has an identity with a star that is not "
+            "arn:aws:sts::ACCOUNT:assumed-role/ROLE/*.",
+            field=path,
+        )
+    return identity

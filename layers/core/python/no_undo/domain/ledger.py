@@ -191,14 +191,15 @@ class BeginRules:
         max_attempts: Bound on attempts, at least 1.
         retry_after_release: Whether an attempt may follow another by itself (rule 8).
         lease: How long this attempt's sender may be calling (rule 5).
-        eligible: Whether an approver may still approve this plan under today's policy.
+        counts: Whether one stored approval counts now: its person may still approve under today's
+            policy, and their link's own row shows that they did.
     """
 
     now: datetime
     max_attempts: int
     retry_after_release: bool
     lease: timedelta
-    eligible: Callable[[Plan, str], bool]
+    counts: Callable[[Plan, str], bool]
 
 
 def check_state(holdings: Holdings | None, rules: BeginRules) -> Holdings:
@@ -239,7 +240,7 @@ def check_prepared(holdings: Holdings, prepared: Prepared, rules: BeginRules) ->
             "the prepared draft differs from the approved plan in: "
             + ", ".join(prepared.differences)
         )
-    good = [one for one in approvals_for(plan) if rules.eligible(plan, one.approver)]
+    good = [one for one in approvals_for(plan) if rules.counts(plan, one.approver)]
     if plan.state not in (PlanState.APPROVED, PlanState.RELEASED) or len(good) < plan.quorum:
         raise QuorumNotMetError(f"{len(good)} of {plan.quorum} needed approvals are valid now")
     check_fence(holdings.fence, plan.plan_id, plan.repeat_of)

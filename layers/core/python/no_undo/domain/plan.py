@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from no_undo.domain.addresses import person_key
 from no_undo.domain.canonical_json import Json, sha256_hex
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.recipients import Recipient
@@ -230,9 +231,12 @@ def digest_of(plan: Plan) -> str:
 
 
 def approvals_for(plan: Plan) -> tuple[Decision, ...]:
-    """Return the approvals that count: approve, bound to this digest, one per person (P5)."""
+    """Return the approvals that count: approve, bound to this digest, one per person (P5).
+
+    Two spellings of one address are one person (rule 3 of `addresses`).
+    """
     counted: dict[str, Decision] = {}
     for one in plan.decisions:
         if one.verdict is Verdict.APPROVE and one.plan_digest == plan.digest:
-            counted.setdefault(one.approver, one)
+            counted.setdefault(person_key(one.approver), one)
     return tuple(counted.values())

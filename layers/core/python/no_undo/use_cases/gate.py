@@ -9,6 +9,7 @@ import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from no_undo.domain.approval import attests
 from no_undo.domain.approver_policy import still_eligible
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.canonical_json import Json
@@ -92,11 +93,13 @@ class Gate:
             max_attempts=self.settings.max_attempts,
             retry_after_release=self.settings.retry_after_release,
             lease=self.settings.lease,
-            eligible=self.eligible,
+            counts=self.counts,
         )
 
     def eligible(self, plan: Plan, approver: str) -> bool:
         """Return whether today's policy lets this person approve this plan (P5).
+
+        The requester is who the policy says today, and who it said when the plan was made.
 
         Raises:
             TransientError: The policy cannot be read, or the deployed one cannot be used: nothing
@@ -106,12 +109,19 @@ class Gate:
             policy = self.policies.policy(plan.tenant)
         except RefusedError as error:
             raise TransientError(str(error)) from None
-        return policy is not None and still_eligible(
-            policy,
-            approver,
-            requester=plan.requester_email,
-            recipients=plan.recipients,
+        if policy is None:
+            return False
+        requesters = {plan.requester_email, policy.person_behind(plan.requester) or ""}
+        return all(
+            still_eligible(policy, approver, requester=one, recipients=plan.recipients)
+            for one in requesters
         )
+
+    def counts(self, plan: Plan, approver: str) -> bool:
+        """Return whether a stored approval counts at begin: eligible, and attested by its link."""
+        issued = next((one for one in plan.links if one.approver == approver), None)
+        link = None if issued is None else self.store.link(issued.token_sha256)
+        return attests(link, plan, approver) and self.eligible(plan, approver)
 
     def may_begin_again(self, entry: LedgerEntry | None) -> bool:
         """Return whether an APPROVED or RELEASED plan may go back to its call now."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from no_undo.domain.approval import (
     ApprovalLink,
-    LinkState,
     decide,
     seconds_to_wait,
+    used,
     wrong_confirmation,
 )
 from no_undo.domain.canonical_json import Json
@@ -105,18 +105,17 @@ def _decide(  # noqa: PLR0913, PLR0917 - what was posted, and the ports it takes
     showing: Showing,
     hasher: KeyedHasher,
 ) -> Reply:
-    wait = seconds_to_wait(opened.link, gate.clock.now())
-    if wait:
-        page = too_many_tries(wait_seconds=wait, back_url=_base(token, showing))
-        return Reply(page)
     sources = card_sources(opened.request, showing.documents)
     card = card_for(opened.plan, sources, opened.link.approver, _base(token, showing))
     said = read_answers(card, form.answers, form.decision)
     errors = _errors(form, said, opened.plan, opened.link)
+    # Nothing typed is no guess: a robot that posts the bare form is not counted.
+    if FormInput.CONFIRMATION in errors and form.confirmation.strip():
+        wait = seconds_to_wait(opened.link, gate.clock.now())
+        if wait:
+            return Reply(too_many_tries(wait_seconds=wait, back_url=_base(token, showing)))
+        _count_wrong(opened.link, opened.plan, gate)
     if errors:
-        # Nothing typed is no guess: a robot that posts the bare form must not slow a person down.
-        if FormInput.CONFIRMATION in errors and form.confirmation.strip():
-            _count_wrong(opened.link, opened.plan, gate)
         return _again(card, form, errors)
     if form.card_digest != card.digest and form.plan_digest == opened.plan.digest:
         gate.record(opened.plan, "decision.refused", opened.link.approver, code="card_changed")
@@ -192,8 +191,7 @@ def _commit(
         approvals=len(approvals_for(decided)),
         quorum=plan.quorum,
     )
-    used = Save(replace(link, state=LinkState.USED))
-    writes = (Save(decided), used, NotWithdrawn(plan.request_id))
+    writes = (Save(decided), Save(used(link, decision)), NotWithdrawn(plan.request_id))
     gate.store.commit(Change(plan.request_id, event, writes))
     return Reply(_result(decided, decision, gate))
 
