@@ -665,14 +665,14 @@ MUTATIONS: Final = (
     Mutation(
         "P9: each record holds the hash of the one before",
         "no_undo/domain/audit_chain.py",
-        ', "prev": head.hash}\n    for',
-        "}\n    for",
+        '        ("prev", link.prev, head.hash),\n',
+        "",
         (f"{_T_CHAIN}::test_p9_a_rewritten_record_breaks_the_one_that_follows",),
     ),
     Mutation(
         "P9: a line has the hash that is stored with it",
         "no_undo/domain/audit_chain.py",
-        "    if hashlib.sha256(line).hexdigest() != record.hash:\n",
+        "    if after.hash != record.hash:\n",
         "    if False:\n",
         (f"{_T_CHAIN}::test_p9_an_edited_line_is_named",),
     ),

@@ -35,7 +35,17 @@ def test_any_bytes_are_read_or_refused_without_an_exception(body: bytes) -> None
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"<html></html>", b"[1]", b'"text"', b"null", b'{"a": NaN}', b'{"a": Infinity}', b"\xff"],
+    [
+        b"",
+        b"<html></html>",
+        b"[1]",
+        b'"text"',
+        b"null",
+        b'{"a": NaN}',
+        b'{"a": Infinity}',
+        b'{"a": 1e999}',
+        b"\xff",
+    ],
 )
 def test_what_is_no_json_object_is_none(body: bytes) -> None:
     assert json_object(body) is None

@@ -148,6 +148,7 @@ def test_a_json_object_is_read() -> None:
         ('{"a": {"b": 1, "b": 2}}', "name a key twice"),
         ('{"a": NaN}', "NaN"),
         ('{"a": -Infinity}', "NaN"),
+        ('{"a": 1e999}', "NaN"),
         ("[" * 200_000, "JSON object"),
     ],
 )

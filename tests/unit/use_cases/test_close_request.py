@@ -29,6 +29,7 @@ from tests.fakes.worlds import (
     At,
     a_world,
     approved,
+    change_plan,
     details,
     failing,
     in_doubt,
@@ -370,3 +371,22 @@ def test_nothing_is_archived_for_a_request_without_a_plan() -> None:
 
     with pytest.raises(PlanUnknownError):
         world.archive("r1")
+
+
+@pytest.mark.parametrize(
+    ("plan_state", "ends_as"),
+    [
+        (PlanState.WITHDRAWN, RequestState.WITHDRAWN),
+        (PlanState.EXPIRED, RequestState.EXPIRED),
+        (PlanState.SUPERSEDED, RequestState.FAILED),
+    ],
+)
+def test_a_send_refused_because_its_plan_had_ended_ends_as_the_plan_did(
+    plan_state: PlanState, ends_as: RequestState
+) -> None:
+    world = a_world()
+    approved(world)
+    change_plan(world, state=plan_state)
+
+    assert world.close("r1", Closing("failed", "Send Envelope", "plan_closed")) is ends_as
+    assert request_of(world).ending is not None

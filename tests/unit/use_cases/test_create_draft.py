@@ -11,6 +11,7 @@ from no_undo.domain.errors import (
     FenceHeldError,
     InDoubtError,
     TransientError,
+    VendorContractError,
     VendorRefusedError,
     WithdrawnError,
 )
@@ -19,7 +20,7 @@ from no_undo.lab.fake_esign import Behaviour
 from no_undo.lab.pipeline import ProcessDiedError
 from no_undo.lab.world import RECIPIENTS, World
 from no_undo.ports import Change, EnvelopeDraft, Save
-from no_undo.use_cases.create_draft import envelope_name
+from no_undo.use_cases.create_draft import MOST_READ, envelope_name
 from tests.fakes.worlds import At, a_world, approved, details, failing, request_of
 
 
@@ -94,6 +95,41 @@ def test_a_crash_before_the_draft_leaves_none_and_the_next_run_makes_it() -> Non
     world.create_draft("r1")
 
     assert drafts(world) == ["1001"]
+
+
+def test_a_foreign_draft_that_cannot_be_read_is_passed_over() -> None:
+    at = At()
+    world = a_submitted_world(at)
+    foreign = EnvelopeDraft("Theirs", "theirs.pdf", RECIPIENTS)
+    world.esign.create_draft(foreign, b"%PDF-1.7")
+    world.esign.lost_create_replies = 1
+    with pytest.raises(InDoubtError):
+        world.create_draft("r1")
+    at.before("esign.read_envelope", failing(VendorContractError("no folder")))
+
+    world.create_draft("r1")
+
+    assert request_of(world).envelope_id == "1002"
+    assert len(drafts(world)) == 2
+
+
+def test_our_draft_is_found_among_many_newer_and_older_ones() -> None:
+    at = At()
+    world = a_submitted_world(at)
+    foreign = EnvelopeDraft("Theirs", "theirs.pdf", RECIPIENTS)
+    for _ in range(MOST_READ):
+        world.esign.create_draft(foreign, b"%PDF-1.7")
+    world.esign.lost_create_replies = 1
+    with pytest.raises(InDoubtError):
+        world.create_draft("r1")
+    for _ in range(MOST_READ - 1):
+        world.esign.create_draft(foreign, b"%PDF-1.7")
+    at.seen.clear()
+
+    world.create_draft("r1")
+
+    assert request_of(world).envelope_id == str(1001 + MOST_READ)
+    assert at.seen.count("esign.read_envelope") == MOST_READ
 
 
 def test_of_two_own_drafts_the_lowest_is_used_and_the_other_recorded_as_abandoned() -> None:

@@ -233,7 +233,8 @@ class Dependencies:
 
     @cached_property
     def door(self) -> Door:
-        """For taking in requests."""
+        """For taking in requests; none is, while the times of a send do not fit together."""
+        self.settings.gate()
         return Door(
             store=self.store,
             documents=self.documents,

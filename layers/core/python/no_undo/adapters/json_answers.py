@@ -20,7 +20,7 @@ def json_object(body: bytes) -> dict[str, object] | None:
     `4.0` a float. Nesting deeper than `MAX_DEPTH` is refused, so readers may recurse.
     """
     try:
-        value = as_object(json.loads(body, parse_constant=_refuse_constant))
+        value = as_object(json.loads(body, parse_constant=_refuse_constant, parse_float=_finite))
     except (ValueError, RecursionError):
         return None
     return value if _is_shallow(value) else None
@@ -38,6 +38,11 @@ def _is_shallow(value: object) -> bool:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON (RFC 8259 6)")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_constant("an infinite number")
 
 
 def as_object(value: object) -> dict[str, object] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self, cast
@@ -125,13 +126,14 @@ class HttpRequest(_EventModel):
 
         Raises:
             InvalidRequestError: Too large, not UTF-8, not JSON, not an object, a repeated key, or
-                a number that JSON does not have (NaN).
+                a number that JSON or a double does not have (NaN, 1e999).
         """
         try:
             value: object = json.loads(
                 self.body(max_bytes=max_bytes).decode("utf-8"),
                 object_pairs_hook=_object_once,
                 parse_constant=_refuse_constant,
+                parse_float=_finite,
             )
         except (ValueError, RecursionError):  # not UTF-8, not JSON, a number of thousands of digits
             # Not chained: the cause would carry the document text (P10).
@@ -210,6 +212,11 @@ def _object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(_name: str) -> NoReturn:
     _refuse("The body must not contain NaN or infinite numbers.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_constant(text)
 
 
 def _refuse(message: str) -> NoReturn:

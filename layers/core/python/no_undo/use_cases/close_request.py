@@ -47,6 +47,11 @@ _STATES = {
     "declined": RequestState.DECLINED,
     "cancelled": RequestState.CANCELLED,
 }
+_ENDED_AS = {
+    PlanState.EXPIRED: "expired",
+    PlanState.REJECTED: "rejected",
+    PlanState.WITHDRAWN: "withdrawn",
+}
 _AFTER_THE_EFFECT = {"expired": RequestState.SIGNATURE_EXPIRED}
 
 
@@ -91,6 +96,7 @@ def close_request(request_id: str, closing: Closing, gate: Gate, telling: Tellin
         if request.state in ENDED:
             return request.state
         plan = gate.store.plan(plan_id_of(request_id, request.round))
+        closing = _as_the_plan_says(closing, plan)
         closed = _closed(request, plan, closing, gate.clock.now(), gate)
         writes = (Save(closed), *_close_plan(plan, closing, gate))
         try:
@@ -100,6 +106,17 @@ def close_request(request_id: str, closing: Closing, gate: Gate, telling: Tellin
         _tell(closed, plan, telling)
         return closed.state
     raise StaleError("the request kept changing while it was being closed")
+
+
+def _as_the_plan_says(closing: Closing, plan: Plan | None) -> Closing:
+    """Return how a request ends whose send was refused because its plan had ended before.
+
+    A plan that was withdrawn, expired or rejected between approval and begin ended as just that,
+    and nothing failed.
+    """
+    if plan is None or closing.code != PlanClosedError.code or plan.state not in _ENDED_AS:
+        return closing
+    return replace(closing, outcome=_ENDED_AS[plan.state], code="")
 
 
 def _closed(

@@ -6,20 +6,25 @@ exist from now on; whoever comes after looks for it first.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from no_undo.domain.addresses import person_key
 from no_undo.domain.envelope import EnvelopeStatus
-from no_undo.domain.errors import TransientError
+from no_undo.domain.errors import TransientError, VendorContractError
 from no_undo.domain.fence import check_fence, fence_key_of
 from no_undo.domain.plan import plan_id_of
 from no_undo.domain.request import Request, Stage
 from no_undo.ports import EnvelopeDraft, ESignGateway
 from no_undo.use_cases.stage import Stages, commit, final_document, load
 
+logger = logging.getLogger(__name__)
+
 ACTOR = "create_draft"
 MAX_NAME = 100
+MOST_READ = 50
+"""How many drafts are read to find our own: some 20 seconds at the vendor's recorded times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,11 @@ def fence_key(request: Request, action_kind: str) -> str:
 
 def envelope_name(request: Request) -> str:
     """Return the envelope's name: the title, and the plan id by which we find it again."""
-    return f"{request.title[:MAX_NAME]} [{plan_id_of(request.request_id, request.round)}]"
+    return request.title[:MAX_NAME] + _mark(request)
+
+
+def _mark(request: Request) -> str:
+    return f" [{plan_id_of(request.request_id, request.round)}]"
 
 
 def _note_begun(request: Request, stages: Stages) -> Request:
@@ -92,13 +101,29 @@ def _create(request: Request, document: bytes, drafting: Drafting) -> str:
 def _find_own(
     request: Request, begun_at: datetime, stages: Stages, drafting: Drafting
 ) -> tuple[str, ...]:
-    """List the days around the first call and return our own drafts, lowest id first."""
+    """List the days around the first call and return our own drafts, lowest id first.
+
+    The newest `MOST_READ` drafts of those days are read. One that cannot be read is passed over: a
+    second draft of ours contacts nobody, a stage that fails on a foreign draft helps nobody.
+    """
     day = timedelta(days=1)
     first, last = (begun_at - day).date(), (stages.clock.now() + day).date()
     listed = drafting.esign.find_envelopes(first, last, EnvelopeStatus.DRAFT.value)
-    name = envelope_name(request)
-    own = [one for one in listed if drafting.esign.read_envelope(one).name == name]
-    return tuple(sorted(own, key=lambda one: (len(one), one)))
+    newest = sorted(listed, key=_age_order)[-MOST_READ:]
+    mark = _mark(request)
+    return tuple(one for one in newest if _name(one, drafting).endswith(mark))
+
+
+def _age_order(envelope_id: str) -> tuple[int, str]:
+    return len(envelope_id), envelope_id  # ids are whole numbers (recorded) and taken to grow
+
+
+def _name(envelope_id: str, drafting: Drafting) -> str:
+    try:
+        return drafting.esign.read_envelope(envelope_id).name
+    except VendorContractError as error:
+        logger.warning("a draft was passed over", extra={"code": error.code})
+        return ""
 
 
 def _store(request: Request, envelope_id: str, others: tuple[str, ...], stages: Stages) -> None:

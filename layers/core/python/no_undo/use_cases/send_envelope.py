@@ -226,7 +226,7 @@ def _call(plan: Plan, attempt: Attempt, gate: Gate, action: IrreversibleAction) 
         says, refused = "no usable answer", False
     except NoUndoError as error:
         # Not one of the two errors a send may end in: only the system of record can tell now.
-        logger.exception("the send ended in an unexpected way", extra={"code": error.code})
+        logger.warning("the send ended in an unexpected way", extra={"code": error.code})
         says, refused = f"unexpected: {error.code}", False
     _keep_answer(plan, attempt, gate, says, refused=refused or says == "REFUSED")
     return True
