@@ -51,6 +51,6 @@ def test_harmless_words_around_a_value_do_not_hide_it(
     kind, made = sample
     text = f"{before}\n{made.text}\n{after}"
 
-    found = DETECTOR.detect(text, regions=made.regions)
+    found = DETECTOR.findings(text, regions=made.regions)
 
-    assert (kind, made.value) in found
+    assert (kind, made.value) in {(one.kind, one.value) for one in found}

@@ -38,13 +38,13 @@ from no_undo.ports import (
     Change,
     DocumentInspector,
     KeyedHasher,
-    PiiDetector,
     Save,
     StateStore,
 )
 from no_undo.settings import Settings
 from no_undo.use_cases.archive_signed_document import Archiving
 from no_undo.use_cases.assemble_document import Assembly
+from no_undo.use_cases.detection import Detection
 from no_undo.use_cases.extract_fields import Extraction
 from no_undo.use_cases.redact_document import Redaction
 from no_undo.use_cases.verify_redaction import Verification
@@ -56,6 +56,7 @@ from tests.statemachine.paper import (
     NoDetector,
     PaperInspector,
     PaperPress,
+    PaperReaders,
     PaperVerifier,
 )
 
@@ -84,14 +85,16 @@ class MemoryDependencies(Dependencies):
         return PaperInspector()
 
     @property
-    def detector(self) -> PiiDetector:
+    def detection(self) -> Detection:
         """Detects nothing by itself."""
-        return NoDetector()
+        return Detection(PaperReaders(), NoDetector())
 
 
 def paper_verification(hasher: KeyedHasher) -> Verification:
     """Return what proves redactions of paper."""
-    return Verification(PaperVerifier(), NoDetector(), PaperInspector(), hasher)
+    return Verification(
+        PaperVerifier(), Detection(PaperReaders(), NoDetector()), PaperInspector(), hasher
+    )
 
 
 class StreamingStore(MemoryStateStore):
@@ -212,7 +215,7 @@ class Machine:
             "esign": self.esign,
             "extraction": Extraction(None, inspector),
             "assembly": Assembly(inspector, press, press, pages),
-            "redaction": Redaction(self.eraser, NoDetector(), inspector),
+            "redaction": Redaction(self.eraser, Detection(PaperReaders(), NoDetector())),
             "archiving": Archiving(self.esign, self.validator),
         }
 

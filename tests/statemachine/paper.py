@@ -6,10 +6,11 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from no_undo.domain.pii import Finding
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict, RedactionTarget
 from no_undo.domain.words import Word
-from no_undo.ports import PageText, PdfFacts, VisibleText
+from no_undo.ports import PageText, PdfFacts, TextReading, VisibleText
 
 _PNG_HEAD: Final = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 PICTURE: Final = _PNG_HEAD + struct.pack(">II", 850, 1100)
@@ -42,6 +43,14 @@ class PaperInspector:
     def signature_tags(self, document: bytes) -> tuple[int, ...]:  # noqa: ARG002
         """Find both tags."""
         return (1, 2)
+
+
+class PaperReaders:
+    """Implements `ports.TextReaders`: one reader, one page."""
+
+    def read(self, document: bytes) -> tuple[TextReading, ...]:
+        """Read the sheet as it is."""
+        return (TextReading("eyes", (PageText(0, document.decode("latin-1")),)),)
 
 
 class PaperPress:
@@ -106,6 +115,6 @@ class PaperVerifier:
 class NoDetector:
     """Implements `ports.PiiDetector` and finds nothing by itself."""
 
-    def detect(self, text: str, *, regions: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:  # noqa: ARG002
+    def findings(self, text: str, *, regions: Sequence[str] = ()) -> tuple[Finding, ...]:  # noqa: ARG002
         """Find nothing."""
         return ()

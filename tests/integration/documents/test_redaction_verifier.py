@@ -11,6 +11,7 @@ from no_undo.adapters.pdf_sandboxed import Limits, PdfSandbox
 from no_undo.adapters.redaction_verifier import IndependentReadersVerifier
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict, RedactionVerdict
 from no_undo.ports import RedactionVerifier
+from tests.integration.documents.in_process import VERIFIER
 from tests.integration.documents.pdf_maker import (
     TAG,
     TRAPS,
@@ -27,14 +28,14 @@ from tests.integration.documents.pdf_maker import (
 
 ORIGINAL = text_pdf([f"Contact: {VALUE}"])
 REDACTED = text_pdf(["Contact:"])
-VERIFIER: RedactionVerifier = IndependentReadersVerifier()
+PORT: RedactionVerifier = VERIFIER
 
 
 def verify(
     before: bytes, after: bytes, values: dict[str, str] | None = None, *, signature_fields: int = 1
 ) -> tuple[ChannelVerdict, ...]:
     looked_for = {VALUE: "email"} if values is None else values
-    return VERIFIER.verify(before, after, looked_for, signature_fields=signature_fields)
+    return PORT.verify(before, after, looked_for, signature_fields=signature_fields)
 
 
 def results(rows: tuple[ChannelVerdict, ...], channel: str) -> set[ChannelResult]:
@@ -49,6 +50,14 @@ def test_a_document_without_the_value_is_proven() -> None:
     rows = verify(ORIGINAL, REDACTED)
 
     assert RedactionVerdict(rows).proven, blocking(rows)
+
+
+def test_readers_in_child_processes_say_the_same() -> None:
+    rows = IndependentReadersVerifier().verify(
+        ORIGINAL, REDACTED, {VALUE: "email"}, signature_fields=1
+    )
+
+    assert rows == verify(ORIGINAL, REDACTED)
 
 
 def test_an_unredacted_document_is_found_by_every_text_reader() -> None:

@@ -21,6 +21,7 @@ from no_undo.domain.invoice import Invoice
 from no_undo.domain.ledger import Attempt, LedgerEntry, Pause, Prepared
 from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice
+from no_undo.domain.pii import Finding
 from no_undo.domain.plan import FollowUp, Plan
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.reconciliation import LookUpAnswer
@@ -314,6 +315,35 @@ class DocumentInspector(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class TextReading:
+    """What one reader saw in one document.
+
+    Attributes:
+        reader: Name and version.
+        pages: The pages that it read.
+        unread: Indexes of pages that it should have read and did not get to.
+        failure: Why it gave no answer at all, without the document's text; empty when it did.
+    """
+
+    reader: str
+    pages: tuple[PageText, ...] = ()
+    unread: tuple[int, ...] = ()
+    failure: str = ""
+
+
+class TextReaders(Protocol):
+    """Every reader of page text: two text engines, and OCR where a page depends on pictures."""
+
+    def read(self, document: bytes) -> tuple[TextReading, ...]:
+        """Return one reading per reader; one that fails says so and stops no other.
+
+        Raises:
+            InvalidRequestError: The document itself is unusable; field `document`.
+        """
+        ...
+
+
 class RedactionVerifier(Protocol):
     """Independent readers that look for values in every channel of a PDF."""
 
@@ -337,8 +367,13 @@ class RedactionVerifier(Protocol):
 class PiiDetector(Protocol):
     """Finds personal data nobody listed."""
 
-    def detect(self, text: str, *, regions: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
-        """Return (kind, value) pairs found in one page's text, in reading order."""
+    def findings(self, text: str, *, regions: Sequence[str] = ()) -> tuple[Finding, ...]:
+        """Return what is found in one page's text, in reading order.
+
+        Args:
+            text: As a reader gave it.
+            regions: ISO 3166 hints for numbers written without a country code.
+        """
         ...
 
 

@@ -92,11 +92,12 @@ class PdfSandbox:
             "arguments": dict(arguments),
             "memory_bytes": self.limits.memory_bytes,
             "cpu_seconds": int(allowed) + 1,
+            "seconds": allowed,
             "max_pages": self.limits.max_pages,
         }
         output = _run_child(pack(header, documents), allowed)
         facts, blobs = unpack(output)
-        return _checked(WorkerAnswer(facts, tuple(blobs)))
+        return checked(WorkerAnswer(facts, tuple(blobs)))
 
 
 def refuse_unusable(document: bytes, *, max_bytes: int) -> None:
@@ -182,7 +183,7 @@ def child_environment() -> dict[str, str]:
     }
 
 
-def _checked(answer: WorkerAnswer) -> WorkerAnswer:
+def checked(answer: WorkerAnswer) -> WorkerAnswer:
     """Turn the worker's own refusals into errors."""
     facts: dict[str, Any] = answer.facts
     if "refused" in facts:

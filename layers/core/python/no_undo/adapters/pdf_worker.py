@@ -29,6 +29,10 @@ _MODULES: Final = {
     "search_structure": "pikepdf_structure",
     "search_bytes": "raw_bytes_reader",
     "search_pictures": "ocr_reader",
+    "search_images": "image_reader",
+    "read_text": "pdfium_reader",
+    "read_positions": "pdfminer_reader",
+    "read_pictures": "ocr_reader",
     "validate_signatures": "pyhanko_reader",
     "compare_content": "content_comparison",
 }
@@ -41,7 +45,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     header, documents = unpack(sys.stdin.buffer.read())
     _limit_resources(header["memory_bytes"], header["cpu_seconds"])
-    facts, blobs = _run(header, documents)
+    facts, blobs = run(header, documents)
     with answers:
         answers.write(pack(facts, blobs))
 
@@ -57,9 +61,10 @@ def _limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
             resource.setrlimit(kind, (most, most))
 
 
-def _run(header: Mapping[str, Any], documents: Sequence[bytes]) -> tuple[object, Sequence[bytes]]:
+def run(header: Mapping[str, Any], documents: Sequence[bytes]) -> tuple[object, Sequence[bytes]]:
     """Run the task; a failure is answered by its kind alone, since its text may quote the file."""
-    arguments = header["arguments"] | {"max_pages": header["max_pages"]}
+    limits = {"max_pages": header["max_pages"], "seconds": header["seconds"]}
+    arguments = header["arguments"] | limits
     try:
         return _task(header["task"])(arguments, documents)
     except InvalidRequestError as refusal:

@@ -52,6 +52,24 @@ def read(
     return facts, pictures
 
 
+def read_text(
+    arguments: Mapping[str, Any], documents: Sequence[bytes]
+) -> tuple[dict[str, Any], Sequence[bytes]]:
+    """Return the text layer of every page of one PDF.
+
+    Args:
+        arguments: `max_pages`.
+        documents: One PDF.
+
+    Returns:
+        `reader`; `pages`, index and text of every page; `unread`, always empty.
+    """
+    (content,) = documents
+    with open_pdf(content, max_pages=arguments["max_pages"]) as pdf:
+        pages = [[index, text] for index, text in enumerate(page_texts(pdf))]
+    return {"reader": READER, "pages": pages, "unread": []}, ()
+
+
 def open_pdf(content: bytes, *, max_pages: int) -> pdfium.PdfDocument:
     """Open a PDF under the page limit.
 
@@ -198,12 +216,12 @@ def _pictures(pdf: pdfium.PdfDocument, dpi: int) -> Iterator[bytes]:
     pdf.init_forms()
     for page in pdf:
         stream = io.BytesIO()
-        page.render(scale=_safe_scale(page, dpi)).to_pil().save(stream, format="PNG")
+        page.render(scale=safe_scale(page, dpi)).to_pil().save(stream, format="PNG")
         yield stream.getvalue()
 
 
-def _safe_scale(page: pdfium.PdfPage, dpi: int) -> float:
-    """Return pixels per point, less than asked for where a page is huge."""
+def safe_scale(page: pdfium.PdfPage, dpi: int) -> float:
+    """Return pixels per point for a resolution, less than asked for where a page is huge."""
     scale = dpi / 72
     width, height = page.get_size()
     pixels = width * height * scale * scale

@@ -51,11 +51,12 @@ def search_pdfium(
     with open_pdf(before, max_pages=most) as old, open_pdf(after, max_pages=most) as new:
         old_texts, new_texts = page_texts(old), page_texts(new)
         covered = _covered_row(old, new)
+    old_revisions, _ = _earlier_revisions(before, max_pages=most)
     revisions, unread = _earlier_revisions(after, max_pages=most)
     report = compare_passages(
         READER,
         arguments["values"],
-        _passages(old_texts),
+        [*_passages(old_texts), *old_revisions],
         [*_passages(new_texts), *revisions],
         channels=(_PAGE_TEXT, _REVISIONS),
         fragment_channels=(_PAGE_TEXT,),

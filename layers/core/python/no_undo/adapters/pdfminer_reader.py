@@ -18,7 +18,9 @@ from no_undo.domain.redaction import Passage
 
 READER: Final = f"pdfminer {pdfminer.__version__}"
 
-_CHANNELS: Final = ("page_text", "drawn_text")
+_BY_POSITION: Final = "page_text"
+_AS_DRAWN: Final = "drawn_text"
+_CHANNELS: Final = (_BY_POSITION, _AS_DRAWN)
 _UNREAD_CODE: Final = "(cid:"
 
 
@@ -44,6 +46,20 @@ def search_pdfminer(
     return to_json(replace(report, facts=facts)), ()
 
 
+def read_positions(
+    _arguments: Mapping[str, Any], documents: Sequence[bytes]
+) -> tuple[dict[str, Any], Sequence[bytes]]:
+    """Return the text of every page of one PDF, ordered by position, hidden text included.
+
+    Returns:
+        `reader`; `pages`, index and text of every page; `unread`, always empty.
+    """
+    (content,) = documents
+    seen = [one for one in passages(content) if one.channel == _BY_POSITION]
+    pages = [[one.page_index, one.text] for one in seen]
+    return {"reader": READER, "pages": pages, "unread": []}, ()
+
+
 def passages(document: bytes) -> Iterator[Passage]:
     """Yield the text of every page twice: as drawn, and ordered by position.
 
@@ -57,9 +73,9 @@ def passages(document: bytes) -> Iterator[Passage]:
     for page_index, page in enumerate(PDFPage.get_pages(io.BytesIO(document))):
         interpreter.process_page(page)
         layout = device.get_result()
-        yield Passage("drawn_text", "".join(_texts(layout)), page_index)
+        yield Passage(_AS_DRAWN, "".join(_texts(layout)), page_index)
         layout.analyze(by_position)
-        yield Passage("page_text", "".join(_texts(layout)), page_index)
+        yield Passage(_BY_POSITION, "".join(_texts(layout)), page_index)
 
 
 def _texts(item: LTItem) -> Iterator[str]:

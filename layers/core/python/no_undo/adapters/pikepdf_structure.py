@@ -50,7 +50,7 @@ _ACTIVE: Final = {
     "EmbeddedFiles": "attachment",
 }
 # What pikepdf raises on damaged data, foreign filters, and JBIG2 without its outside decoder.
-_UNDECODABLE: Final = (
+UNDECODABLE: Final = (
     pikepdf.PdfError,
     pikepdf.DependencyError,
     NotImplementedError,
@@ -242,7 +242,7 @@ class StructureReading:
             channel = "metadata"
         try:
             data = stream.read_bytes()
-        except _UNDECODABLE:
+        except UNDECODABLE:
             self.unreadable[channel] += 1
             return
         if channel == "other_streams" and _shows_text(stream, data):
@@ -259,7 +259,7 @@ class StructureReading:
         try:
             instructions = pikepdf.parse_content_stream(source)
             shown = "".join(_operand_text(each) for each in instructions)
-        except _UNDECODABLE:
+        except UNDECODABLE:
             self.unreadable["content_streams"] += 1
             return
         self.passages.append(Passage("content_streams", shown, page_index))

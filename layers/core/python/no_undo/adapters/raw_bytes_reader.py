@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 from no_undo.adapters.redaction_reports import ReaderReport, to_json
 from no_undo.domain.redaction import (
@@ -86,7 +87,7 @@ class _ByteSearch:
 def _patterns(value: str) -> tuple[bytes, ...]:
     """Return a value's letters and digits in the encodings that PDFs use, both ways round."""
     letters = "".join(char for char in value if char.isalnum())
-    readings = {squash(value), letters, letters.upper(), letters.lower()}
+    readings = {squash(value), letters, letters.upper(), letters.lower(), quote(value, safe="")}
     encoded = {
         _squashed(text.encode(encoding, errors="ignore"))
         for reading in readings

@@ -27,6 +27,7 @@ _READERS: Final = {
     "search_structure": "pikepdf",
     "search_bytes": "bytes",
     "search_pictures": "tesseract",
+    "search_images": "tesseract",
 }
 _SLOWEST_FIRST: Final = tuple(reversed(_READERS))
 _AT_ONCE: Final = 2
@@ -116,8 +117,9 @@ def _seen_by(reports: Sequence[ReaderReport]) -> dict[str, Sequence[int]]:
     On a page without text only OCR can look. Its second pass at another resolution counts as a
     second reader there: weaker than another engine, and named as what it is.
     """
-    seen: dict[str, Sequence[int]] = {report.reader: report.control for report in reports}
+    seen: dict[str, Sequence[int]] = {}
     for report in reports:
+        seen[report.reader] = (*seen.get(report.reader, ()), *report.control)
         if "second_control" in report.facts:
             name = f"{report.reader} and again at {report.facts['second_dpi']} dpi"
             seen[name] = report.facts["second_control"]

@@ -12,7 +12,8 @@ from no_undo.cli.output import Exit, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from no_undo.domain.pii import Finding
+    from no_undo.ports import TextReading
+    from no_undo.use_cases.detection import Detection, Sight
 
 
 def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its class private
@@ -43,33 +44,51 @@ def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cl
 
 
 def run_pii_scan(options: argparse.Namespace) -> Exit:
-    """Show what the detector finds, page by page.
+    """Show what the detector finds, page by page, over every reader of text.
 
-    Exit 1 when it finds something, 2 when it cannot tell: a page without text, or only hints.
+    Exit 1 when it finds something, 2 when it cannot tell: a page on which nobody read anything, a
+    reader that failed, or only hints.
     """
-    from no_undo.adapters.document_inspector import PdfiumDocumentInspector  # noqa: PLC0415
-    from no_undo.adapters.pii_validators import PatternPiiDetector  # noqa: PLC0415
-    from no_undo.domain.pii import REPORT_FLOOR  # noqa: PLC0415
+    from no_undo.use_cases.detection import detected  # noqa: PLC0415
 
-    pages = PdfiumDocumentInspector().page_texts(read_bytes(options.file))
-    detector = PatternPiiDetector()
-    found = [(page.page_index + 1, one) for page in pages for one in detector.findings(page.text)]
-    unread = [page.page_index + 1 for page in pages if not page.text.strip()]
-    findings = [_finding(page, one, with_value=options.show_values) for page, one in found]
-    show({"findings": findings, "unread_pages": unread})
-    if any(one.confidence >= REPORT_FLOOR for _, one in found):
+    detection = _detection()
+    readings = detection.readers.read(read_bytes(options.file))
+    sights = detected(readings, detection.detector)
+    unread = sorted(unread_pages(readings))
+    failed = [{"reader": one.reader, "why": one.failure} for one in readings if one.failure]
+    findings = [_finding(one, with_value=options.show_values) for one in sights]
+    show({"findings": findings, "unread_pages": unread, "failed_readers": failed})
+    if any(one.is_sure for one in sights):
         return Exit.NO
-    return Exit.COULD_NOT_TELL if found or unread else Exit.YES
+    return Exit.COULD_NOT_TELL if sights or unread or failed else Exit.YES
 
 
-def _finding(page: int, one: Finding, *, with_value: bool) -> dict[str, Any]:
+def unread_pages(readings: Sequence[TextReading]) -> set[int]:
+    """Return the numbers, from 1, of pages of which no reader has seen a letter, or not all."""
+    pages = {page.page_index for one in readings for page in one.pages}
+    read = {page.page_index for one in readings for page in one.pages if page.text.strip()}
+    skipped = {index for one in readings for index in one.unread}
+    return {index + 1 for index in (pages - read) | skipped}
+
+
+def _detection() -> Detection:
+    from no_undo.adapters.pii_validators import PatternPiiDetector  # noqa: PLC0415
+    from no_undo.adapters.text_readers import IndependentTextReaders  # noqa: PLC0415
+    from no_undo.use_cases.detection import Detection  # noqa: PLC0415
+
+    return Detection(IndependentTextReaders(), PatternPiiDetector())
+
+
+def _finding(sight: Sight, *, with_value: bool) -> dict[str, Any]:
+    one = sight.finding
     return {
         "kind": one.kind,
-        "page": page,
+        "page": sight.page_index + 1,
         "start": one.start,
         "end": one.end,
         "confidence": one.confidence,
         "reason": one.reason,
+        "reader": sight.reader,
         **({"value": one.value} if with_value else {}),
     }
 
@@ -102,12 +121,8 @@ def _values(given: Sequence[str], before: bytes) -> dict[str, str]:
     """Return value to kind: what was given, or else what the detector finds in the original."""
     if given:
         return dict.fromkeys(given, "literal")
-    from no_undo.adapters.document_inspector import PdfiumDocumentInspector  # noqa: PLC0415
-    from no_undo.adapters.pii_validators import PatternPiiDetector  # noqa: PLC0415
+    from no_undo.use_cases.detection import detected  # noqa: PLC0415
 
-    detector = PatternPiiDetector()
-    return {
-        value: kind
-        for page in PdfiumDocumentInspector().page_texts(before)
-        for kind, value in detector.detect(page.text)
-    }
+    detection = _detection()
+    sights = detected(detection.readers.read(before), detection.detector)
+    return {one.value: one.kind for one in sights if one.is_sure}

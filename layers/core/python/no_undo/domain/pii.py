@@ -188,11 +188,14 @@ def _compact(text: str) -> str:
 # --- email ------------------------------------------------------------------------------------
 
 _EMAIL: Final = re.compile(
-    r"(?<![\w.%+'@-])[\w%+'-]+(?:\.[\w%+'-]+)*@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,24}(?![\w@-])"
+    r"(?<![\w.%+'@-])[\w%+'-]+(?:\.[\w%+'-]+)* ?@ ?"
+    r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,24}(?![\w@-])"
 )
 
 
-def _judge_email(_: Candidate) -> Judgement:
+def _judge_email(candidate: Candidate) -> Judgement:
+    if " " in candidate.text:  # OCR sees gaps beside the sign that are none
+        return Judgement(0.8, "form of an e-mail address with a gap at its sign")
     return Judgement(0.99, "has the form of an e-mail address")
 
 

@@ -153,6 +153,11 @@ def squash(text: str) -> str:
     return _SEPARATORS.sub("", normalise(text))
 
 
+def alike(text: str) -> str:
+    """Return what `squash` does, with the letters that OCR takes for digits folded (rule 10)."""
+    return squash(_look_alike(text))
+
+
 def is_one_word(value: str) -> bool:
     """Say whether a value is a single word of letters, like the names that PDF itself uses."""
     return normalise(value).strip().isalpha()

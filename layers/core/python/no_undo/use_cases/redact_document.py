@@ -11,7 +11,8 @@ from no_undo.domain.documents import DocumentRef
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.redaction import RedactionTarget, TargetType
 from no_undo.domain.request import Request, Stage
-from no_undo.ports import DocumentInspector, PiiDetector, RedactionService
+from no_undo.ports import RedactionService
+from no_undo.use_cases.detection import Detection, detected
 from no_undo.use_cases.stage import (
     PDF,
     Stages,
@@ -32,13 +33,11 @@ class Redaction:
 
     Attributes:
         service: The vendor, or None without an account (such requests are refused at the door).
-        detector: Finds values of kinds.
-        inspector: Reads the text layer.
+        detection: Finds values of kinds, in the text layer and by OCR.
     """
 
     service: RedactionService | None
-    detector: PiiDetector
-    inspector: DocumentInspector
+    detection: Detection
 
 
 def redact_document(request_id: str, stages: Stages, redaction: Redaction) -> None:
@@ -79,10 +78,10 @@ def values_to_remove(request: Request, document: bytes, redaction: Redaction) ->
     """Return each value to remove with its kind, longest first, without the recipients' names."""
     kinds = {one.value for one in request.redaction if one.type is TargetType.KIND}
     values = {one.value: one.kind for one in request.redaction if one.type is TargetType.LITERAL}
-    for page in redaction.inspector.page_texts(document):
-        for kind, value in redaction.detector.detect(page.text):
-            if kind in kinds:
-                values.setdefault(value, kind)
+    readings = redaction.detection.readers.read(document)
+    for sight in detected(readings, redaction.detection.detector):
+        if sight.is_sure and sight.kind in kinds:
+            values.setdefault(sight.value, sight.kind)
     kept = {one.name.casefold() for one in request.recipients}
     chosen = {value: kind for value, kind in values.items() if value.casefold() not in kept}
     return dict(sorted(chosen.items(), key=lambda pair: (-len(pair[0]), pair[0])))

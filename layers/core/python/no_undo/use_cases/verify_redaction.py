@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
 from no_undo.domain.errors import RedactionUnprovenError
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict, RedactionVerdict, TargetType
 from no_undo.domain.request import Request, Stage
-from no_undo.ports import DocumentInspector, KeyedHasher, PiiDetector, RedactionVerifier
+from no_undo.ports import DocumentInspector, KeyedHasher, RedactionVerifier, TextReading
+from no_undo.use_cases.detection import Detection, Sight, detected
 from no_undo.use_cases.stage import (
     PNG,
     Stages,
@@ -32,7 +35,7 @@ class Verification:
     """What proves a redaction and pictures the result."""
 
     verifier: RedactionVerifier
-    detector: PiiDetector
+    detection: Detection
     inspector: DocumentInspector
     hasher: KeyedHasher
 
@@ -126,19 +129,36 @@ def _residual(
 ) -> tuple[tuple[ChannelVerdict, ...], Counter[tuple[str, int]]]:
     """What our own detector still sees: of the kinds asked for it blocks, of others it is shown."""
     asked = {one.value for one in request.redaction if one.type is TargetType.KIND}
-    seen: Counter[tuple[str, int]] = Counter()
-    for page in verification.inspector.page_texts(after):
-        for kind, _value in verification.detector.detect(page.text):
-            seen[kind, page.page_index + 1] += 1
-    left = sorted({kind for kind, _page in seen if kind in asked})
-    row = ChannelVerdict(
-        channel="detector",
-        reader="own rules on pdfium text",
-        result=ChannelResult.FOUND if left else ChannelResult.GONE,
-        detail=f"kinds still found: {', '.join(left)}" if left else "no value of the asked kinds",
+    readings = verification.detection.readers.read(after)
+    detector = verification.detection.detector
+    rows = tuple(
+        _detector_row(reading, _kinds(detected((reading,), detector)) & asked)
+        for reading in readings
     )
-    others = Counter({key: count for key, count in seen.items() if key[0] not in asked})
-    return (row,), others
+    others = Counter(
+        (sight.kind, sight.page_index + 1)
+        for sight in detected(readings, detector)
+        if sight.is_sure and sight.kind not in asked
+    )
+    return rows, others
+
+
+def _kinds(sights: Sequence[Sight]) -> set[str]:
+    return {sight.kind for sight in sights if sight.is_sure}
+
+
+def _detector_row(reading: TextReading, left: AbstractSet[str]) -> ChannelVerdict:
+    """Judge what the detector sees in one reading; a reader that did not read proves nothing."""
+    pages = ", ".join(str(index + 1) for index in reading.unread)
+    if left:
+        result, detail = ChannelResult.FOUND, f"kinds still found: {', '.join(sorted(left))}"
+    elif reading.failure:
+        result, detail = ChannelResult.NOT_PROVEN, reading.failure
+    elif reading.unread:
+        result, detail = ChannelResult.NOT_PROVEN, f"page {pages} shows pictures nobody has read"
+    else:
+        result, detail = ChannelResult.GONE, "no value of the asked kinds"
+    return ChannelVerdict("detector", reading.reader, result, detail)
 
 
 def _refuse_unproven(
