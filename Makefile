@@ -14,7 +14,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-long check fmt lint types infrastructure build validate \
-	bench crash-test demo-crash deploy clean
+	bench crash-test crash-doc demo-crash deploy clean
 
 help:
 	@echo "No Undo: make TARGET"
@@ -67,6 +67,9 @@ test-long: setup ## every test, the exhaustive variants too
 
 crash-test: setup ## the crash matrix: every window, every vendor behaviour
 	@$(BIN)/no-undo crash-test
+
+crash-doc: setup ## measure the figures of docs/crash-lab.md again and write them there
+	@$(BIN)/python -m tests.crash.document --write
 
 bench: setup ## measure, and write benchmarks/results/
 	@$(BIN)/python -m benchmarks

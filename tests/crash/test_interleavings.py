@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
-from no_undo.lab.interleavings import PAIRS, Scenario, explore, scenarios
+from no_undo.lab.interleavings import PAIRS, Scenario, explore, run_once, scenarios
+from no_undo.lab.scheduler import at_random, following
 from tests.fakes.worlds import DEFINITION
 
 
@@ -35,6 +38,17 @@ def test_the_same_seed_explores_the_same_schedules() -> None:
 
     assert first == second
     assert not first.exhaustive
+
+
+def test_the_schedule_of_a_violation_can_be_followed_again() -> None:
+    trio = scenarios()[-1]
+    sampled, _ = run_once(trio, at_random(Random(3)), DEFINITION)  # noqa: S311 - repeatable
+    schedule = " ".join(step.chosen for step in sampled.steps)
+
+    again, wrong = run_once(trio, following(tuple(schedule.split())), DEFINITION)
+
+    assert again.steps == sampled.steps
+    assert wrong == []
 
 
 def test_a_higher_bound_explores_more() -> None:

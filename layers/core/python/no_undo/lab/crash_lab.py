@@ -28,7 +28,7 @@ from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from multiprocessing import get_context
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from no_undo.domain.errors import InDoubtError, NoUndoError, TransientError
 from no_undo.domain.plan import CLOSED_UNSENT, Plan
@@ -182,6 +182,13 @@ class Column:
     found: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
+class Running(Protocol):
+    """A world in which functions run, one at a time."""
+
+    function: str
+    """Which function runs now."""
+
+
 class Recorder:
     """A watcher that lists every call with the function that makes it.
 
@@ -192,7 +199,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
-        self.world: World | None = None
+        self.world: Running | None = None
 
     def around(self, call: str, do: Callable[[], object]) -> object:
         """Note the call and make it."""
@@ -322,13 +329,13 @@ def run(  # noqa: PLR0913 - each has a default
     if workers == 1:
         cells, found = list(map(matrix, chosen)), list(map(orders, names))
     else:
-        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_be_quiet) as pool:
+        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=be_quiet) as pool:
             later = pool.map(orders, names)
             cells, found = list(pool.map(matrix, chosen)), list(later)
     return CrashReport(tuple(cells), tuple(found), seed, time.monotonic() - began)
 
 
-def _be_quiet() -> None:
+def be_quiet() -> None:
     """Keep the warnings of thousands of deaths off the terminal; what matters is in the report."""
     logging.disable(logging.CRITICAL)
 

@@ -19,7 +19,8 @@ from no_undo.domain.request import ENDED, Request, RequestState
 from no_undo.lab.pipeline import ExecutionStatus
 from no_undo.lab.world import World
 
-_EVIDENCE = frozenset({"system of record", "operator"})
+CONFIRMS = frozenset({"system of record", "operator"})
+"""Sources of evidence that can confirm an effect."""
 _AT_REST = ENDED | {RequestState.SIGNED_NOT_ARCHIVED}
 
 
@@ -86,9 +87,9 @@ def _entry(world: World, plan: Plan, entry: LedgerEntry) -> Iterator[str]:
         yield "begun without a quorum"
     if entry.state is not LedgerState.EXECUTED:
         return
-    if not any(one.source in _EVIDENCE for one in entry.evidence):
+    if not any(one.source in CONFIRMS for one in entry.evidence):
         yield "EXECUTED without evidence"
-    known = [one.at for one in entry.evidence if one.source in _EVIDENCE]
+    known = [one.at for one in entry.evidence if one.source in CONFIRMS]
     effects = [one.at for one in world.esign.effects if one.envelope_id == plan.target]
     if known and effects and max(known) < min(effects):
         yield "EXECUTED before the effect happened"
