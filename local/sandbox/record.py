@@ -1,7 +1,8 @@
 """Record the sandbox's own answers as fixtures: `python -m local.sandbox.record --date YYYY-MM-DD`.
 
 Every answer is taken from a fresh sandbox with a stopped clock, so that a new recording differs
-from the old one only where the sandbox does (signatures and certificates apart).
+from the old one only where the sandbox does. Apart from that: signatures and certificates, fresh
+ids and measured times of the Nutrient answers, and what OCR reads on another processor.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import httpx
 
 from local.sandbox.app import create_app
+from local.sandbox.nutrient.routes import EXTRACTION_KEY, PROCESSOR_KEY
 from local.sandbox.pdf_services.rendering import render_html
 from local.sandbox.state import Sandbox
 
@@ -63,14 +65,15 @@ class Recorder:
         """Make one call; keep it as `<name>.json` unless the name is None."""
         response = await self.client.request(method, path, **request)
         if name is not None:
-            self._write(name, response)
+            self._write(name, response, request.get("data", {}))
         return response
 
-    def _write(self, name: str, response: httpx.Response) -> None:
+    def _write(self, name: str, response: httpx.Response, form: dict[str, str]) -> None:
         content_type = response.headers.get("content-type", "").partition(";")[0]
         answer: dict[str, Any] = {"status": response.status_code, "contentType": content_type}
         if content_type == "application/json":
-            answer["json"] = response.json()
+            body = response.json()
+            answer["json"] = {**body, _TOKEN: "not recorded"} if _TOKEN in body else body
         elif content_type in _ENDINGS:
             answer["file"] = name + _ENDINGS[content_type]
             (self.folder / answer["file"]).write_bytes(response.content)
@@ -82,6 +85,7 @@ class Recorder:
             "request": {
                 "method": response.request.method,
                 "path": response.request.url.raw_path.decode(),
+                **{name: json.loads(text) for name, text in form.items()},
             },
             "response": answer,
         }
@@ -191,9 +195,115 @@ async def _record_pdf_services(recorder: Recorder) -> None:
     await call("task_failed", "GET", f"{_PDF_SERVICES}/tasks/{failing}")
 
 
+_INVOICE = FIXTURES / "documents" / "freight_invoice.pdf"
+_SCHEMA = FIXTURES / "extraction" / "freight_invoice_schema.json"
+_OPTIONS = {"includeCitations": True, "strict": False, "multimodal": False}
+_TOKEN = "job_access_token"  # noqa: S105 - the name of a field
+"""A second way to a job's result; a recording has no use for it, and no token is kept."""
+_ALL_WRONG: dict[str, dict[str, Any]] = {
+    "html": {"html_200": True},
+    "out_of_credits": {"out_of_credits": True},
+    "throttled": {"fail_times": 1, "fail_status": 429},
+    "unavailable": {"fail_times": 1, "fail_status": 503},
+}
+"""Name of an answer to the switches that make the vendor give it."""
+
+
+def _upload(part: str, instructions: object, key: str, **headers: str) -> dict[str, Any]:
+    """Return the arguments of a multipart call with the invoice and instructions."""
+    return {
+        "data": {"instructions": json.dumps(instructions)},
+        "files": {part: ("document.pdf", _INVOICE.read_bytes(), "application/pdf")},
+        "headers": {"Authorization": f"Bearer {key}", **headers},
+    }
+
+
+async def _record_extraction(recorder: Recorder) -> None:
+    schema = json.loads(_SCHEMA.read_text("utf-8"))
+    extract, parse = "/extraction/extract", "/extraction/parse"
+
+    def fields(mode: str) -> dict[str, object]:
+        return {"schema": schema, "parseConfig": {"mode": mode}, "options": _OPTIONS}
+
+    async def ask(
+        name: str, path: str, instructions: object, key: str = EXTRACTION_KEY
+    ) -> httpx.Response:
+        return await recorder.call(name, "POST", path, **_upload("file", instructions, key))
+
+    await ask("extract_agentic", extract, fields("agentic"))
+    for mode in ("structure", "understand"):
+        await ask(f"extract_{mode}", extract, fields(mode))
+        words = {"mode": mode, "output": {"format": "spatial", "includeWords": True}}
+        await ask(f"parse_{mode}", parse, words)
+    await ask("extract_without_schema", extract, {"parseConfig": {"mode": "structure"}})
+    await ask("parse_unknown_mode", parse, {"mode": "guess"})
+    await ask("extract_other_products_key", extract, fields("structure"), PROCESSOR_KEY)
+    await ask("extract_unknown_key", extract, fields("structure"), "pdf_live_nobody")
+    switches = "/_sandbox/nutrient/switches"
+    await recorder.call(None, "PUT", switches, json={"august": True})
+    await ask("extract_understand_august", extract, fields("understand"))
+    for name, wrong in _ALL_WRONG.items():
+        await recorder.call(None, "PUT", switches, json=wrong)
+        await ask(f"extract_{name}", extract, fields("structure"))
+
+
+def _redactions(*strategies: tuple[str, dict[str, object]]) -> dict[str, object]:
+    made = [
+        {
+            "type": "createRedactions",
+            "strategy": name,
+            "strategyOptions": {**options, "includeAnnotations": True},
+        }
+        for name, options in strategies
+    ]
+    actions = [*made, {"type": "applyRedactions"}]
+    return {"parts": [{"file": "document"}], "actions": actions}
+
+
+async def _record_redaction(recorder: Recorder) -> None:
+    asked = _redactions(
+        ("preset", {"preset": "email-address"}),
+        ("regex", {"regex": "[A-HJ-NPR-Z0-9]{17}"}),
+        ("text", {"text": "Freight", "caseSensitive": False}),
+    )
+
+    async def ask(
+        name: str | None, instructions: object, key: str = PROCESSOR_KEY, **headers: str
+    ) -> httpx.Response:
+        upload = _upload("document", instructions, key, **headers)
+        return await recorder.call(name, "POST", "/build", **upload)
+
+    await ask("build", asked)
+    await ask("build_matches_nothing", _redactions(("text", {"text": "nowhere to be found"})))
+    await ask("build_unknown_preset", _redactions(("preset", {"preset": "shoe-size"})))
+    await ask("build_other_products_key", asked, EXTRACTION_KEY)
+    job = {"Prefer": "respond-async", "Idempotency-Key": "recorded"}
+    accepted = (await ask("build_accepted", asked, **job)).json()
+    await ask("build_key_of_other_work", _redactions(("text", {"text": "else"})), **job)
+    bearer = {"headers": {"Authorization": f"Bearer {PROCESSOR_KEY}"}}
+    await _finished(recorder, accepted["status_url"], bearer)
+    await recorder.call("job_completed", "GET", accepted["status_url"], **bearer)
+    await recorder.call("job_result", "GET", accepted["result_url"], **bearer)
+    await recorder.call("job_unknown", "GET", "/async/jobs/nobody", **bearer)
+    switches = "/_sandbox/nutrient/switches"
+    for name, wrong in _ALL_WRONG.items():
+        await recorder.call(None, "PUT", switches, json=wrong)
+        await ask(f"build_{name}", asked)
+
+
+async def _finished(recorder: Recorder, status_url: str, bearer: dict[str, Any]) -> None:
+    for _ in range(600):
+        job = (await recorder.call(None, "GET", status_url, **bearer)).json()
+        if job["status"] != "running":
+            return
+        await asyncio.sleep(0.05)
+
+
 _RECORDINGS: dict[str, Callable[[Recorder], Awaitable[None]]] = {
     "esign": _record_esign,
     "pdf": _record_pdf_services,
+    "extraction": _record_extraction,
+    "redaction": _record_redaction,
 }
 
 

@@ -3,7 +3,7 @@
 A fixture is a JSON file `{"request": {"method", "path"}, "response": {...}}` in `fixtures/esign`,
 `fixtures/pdf`, `fixtures/extraction` or `fixtures/redaction`. The response has a `status` and its
 body under `json`, `text`, `file` (a name beside the fixture) or `body`; `headers` and `contentType`
-are optional.
+are optional. Of Nutrient's, the request has the `instructions` that were asked with.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from no_undo.domain.errors import NoUndoError
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import RedactionTarget, TargetType
 from no_undo.ports import EnvelopeDraft
-from tests.contract.replay import FIXTURES, ScriptedVendor, SteppingClock
+from tests.contract.replay import FIXTURES, ScriptedVendor, SteppingClock, parts_of
 
 HOST = "https://vendor.example"
 NO = (SendAnswer.REFUSED, ActivityHistory.NOT_SHARED, ActivityHistory.UNKNOWN, None)
@@ -43,6 +44,12 @@ class Fixture:
     method: str
     url: httpx.URL
     answer: httpx.Response
+    instructions: dict[str, Any]
+
+    @property
+    def of_a_job(self) -> bool:
+        """Whether this is a step of an asynchronous build."""
+        return self.answer.status_code in (202, 409) or "/async/jobs/" in self.url.path
 
     @property
     def payload(self) -> dict[str, Any]:
@@ -83,6 +90,7 @@ def load(path: Path) -> Fixture:
         request["method"],
         httpx.URL(HOST).join(request.get("path") or request["url"]),
         httpx.Response(response["status"], headers=headers, content=body_of(response, path)),
+        request.get("instructions") or {},
     )
 
 
@@ -214,24 +222,117 @@ def test_a_pdf_services_answer_is_understood_or_refused(path: Path) -> None:
 
 # nutrient
 
+SCHEMA = json.loads((FIXTURES / "extraction" / "freight_invoice_schema.json").read_bytes())
+MODES = ("structure", "understand", "agentic")
+TARGETS = [
+    RedactionTarget(TargetType.KIND, "email", "email"),
+    RedactionTarget(TargetType.KIND, "vin", "vin"),
+    RedactionTarget(TargetType.LITERAL, "Freight", "literal"),
+]
+"""What the recorded builds asked for, in our words."""
+
+
+def nutrient_vendor(fixture: Fixture) -> ScriptedVendor:
+    """Return a vendor that plays along until the step of the fixture comes."""
+    found = re.fullmatch(r"/async/jobs/([^/]+).*", fixture.url.path)
+    job_id = found[1] if found else "job-1"
+    status, result = f"/async/jobs/{job_id}", f"/async/jobs/{job_id}/result"
+    job = {"job_id": job_id, "status": "running", "status_url": status, "result_url": result}
+    good = {
+        "/build": httpx.Response(202, json=job),
+        status: httpx.Response(200, json={**job, "status": "completed"}),
+        result: httpx.Response(200, content=b"%PDF result"),
+    }
+    if fixture.answer.status_code == HTTPStatus.ACCEPTED:
+        recorded = fixture.payload
+        good[recorded["status_url"]] = httpx.Response(200, json={**recorded, "status": "completed"})
+        good[recorded["result_url"]] = good[result]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return fixture.again() if request.url.path == fixture.url.path else good[request.url.path]
+
+    return ScriptedVendor(answer)
+
+
+def nutrient_call(fixture: Fixture, vendor: ScriptedVendor) -> Callable[[], object]:
+    asked = fixture.instructions
+    mode = asked.get("parseConfig", asked).get("mode", "")
+    mode = mode if mode in MODES else "understand"
+    extraction = NutrientExtraction(HOST, "our-key", transport=vendor.transport)
+    redaction = NutrientRedaction(
+        HOST,
+        "our-key",
+        clock=SteppingClock(),
+        transport=vendor.transport,
+        async_jobs=fixture.of_a_job,
+    )
+    calls: dict[str, Callable[[], object]] = {
+        "/extraction/extract": lambda: extraction.extract(b"%PDF", SCHEMA, mode=mode),
+        "/extraction/parse": lambda: extraction.parse_words(b"%PDF", mode=mode),
+    }
+    return calls.get(
+        fixture.url.path, lambda: redaction.redact(b"%PDF", TARGETS, operation_id="recorded")
+    )
+
 
 @pytest.mark.parametrize("path", fixtures_of("extraction", "redaction"))
 def test_a_nutrient_answer_is_understood_or_refused(path: Path) -> None:
     fixture = load(path)
-    vendor = ScriptedVendor(lambda _request: fixture.again())
-    mode = fixture.payload.get("configuration", {}).get("mode", "understand")
-    extraction = NutrientExtraction(HOST, "our-key", transport=vendor.transport)
-    redaction = NutrientRedaction(
-        HOST, "our-key", clock=SteppingClock(), transport=vendor.transport
-    )
-    target = RedactionTarget(TargetType.KIND, "email", "email")
-    calls: dict[str, Callable[[], object]] = {
-        "/extraction/extract": lambda: extraction.extract(b"%PDF", {}, mode=mode),
-        "/extraction/parse": lambda: extraction.parse_words(b"%PDF", mode=mode),
-        "/build": lambda: redaction.redact(b"%PDF", [target], operation_id="1"),
-    }
+    vendor = nutrient_vendor(fixture)
 
-    result = outcome(calls[fixture.url.path])
+    result = outcome(nutrient_call(fixture, vendor))
 
-    assert vendor.routes == [f"{fixture.method} {fixture.url.path}"]
+    assert f"{fixture.method} {fixture.url.path}" in vendor.routes
     assert (result is None) == fixture.says_no
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        FIXTURES / folder / f"{name}.json"
+        for folder, name in (
+            ("extraction", "extract_structure"),
+            ("extraction", "extract_understand"),
+            ("extraction", "extract_agentic"),
+            ("extraction", "parse_structure"),
+            ("extraction", "parse_understand"),
+            ("redaction", "build"),
+            ("redaction", "build_accepted"),
+        )
+    ],
+    ids=lambda path: path.stem,
+)
+def test_what_was_recorded_is_what_the_adapter_asks(path: Path) -> None:
+    fixture = load(path)
+    vendor = nutrient_vendor(fixture)
+
+    assert outcome(nutrient_call(fixture, vendor)) is not None
+
+    assert json.loads(parts_of(vendor.requests[0])["instructions"].content) == fixture.instructions
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_field_of_a_recorded_extraction_arrives(mode: str) -> None:
+    fixture = load(FIXTURES / "extraction" / f"extract_{mode}.json")
+
+    answer = NutrientExtraction(
+        HOST, "our-key", transport=nutrient_vendor(fixture).transport
+    ).extract(b"%PDF", SCHEMA, mode=mode)
+
+    output = fixture.payload["output"]
+    assert answer.data == output["data"]
+    assert answer.metadata == output["metadata"]
+    assert set(answer.metadata) <= set(SCHEMA["properties"])
+    assert "engine=stable" in answer.fingerprint
+
+
+@pytest.mark.parametrize("mode", ["structure", "understand"])
+def test_every_word_of_a_recorded_parse_lies_on_its_page(mode: str) -> None:
+    fixture = load(FIXTURES / "extraction" / f"parse_{mode}.json")
+
+    words = NutrientExtraction(
+        HOST, "our-key", transport=nutrient_vendor(fixture).transport
+    ).parse_words(b"%PDF", mode=mode)
+
+    assert any(word.text.startswith("Freight") for word in words)
+    assert all(0 <= word.x <= 842 and 0 <= word.y <= 842 for word in words)
