@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from no_undo.domain.floors import Floors, floors_for
 from no_undo.domain.words import Word
 from no_undo.ports import ExtractionAnswer
 
@@ -30,6 +31,17 @@ def cited(tree: Any, score: float = 0.95) -> Any:  # noqa: ANN401 - JSON
                 "pageIndex": 0,
                 "bbox": {"x": 100.0, "y": 200.0, "width": 50.0, "height": 10.0},
             }
+
+
+@dataclass
+class FixedFloors:
+    """Implements `ports.FloorsSource` over rows that a test sets."""
+
+    rows: Mapping[str, Floors] = field(default_factory=dict[str, Floors])
+
+    def floors(self, document_type: str) -> Floors:
+        """Return the row, a built-in one by default."""
+        return floors_for(document_type, self.rows)
 
 
 @dataclass

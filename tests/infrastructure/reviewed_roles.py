@@ -35,6 +35,7 @@ def keys(operator: str, *patterns: str) -> str:
 AUDIT: Final = may("AuditTable", "dynamodb:PutItem") | may("AuditOutboxTable", "dynamodb:PutItem")
 APPEND: Final = AUDIT | write("AuditHeadsTable")
 POLICY: Final = may("parameter/${AWS::StackName}/approver-policy", "ssm:GetParameter")
+THRESHOLDS: Final = may("parameter/${AWS::StackName}/thresholds", "ssm:GetParameter")
 READ_DOCUMENTS: Final = may("DocumentsBucket/requests/*", "s3:GetObject", "s3:GetObjectVersion")
 STORE_DOCUMENTS: Final = READ_DOCUMENTS | may("DocumentsBucket/requests/*", "s3:PutObject")
 ESIGN: Final = may("ESignSecret", "secretsmanager:GetSecretValue")
@@ -86,6 +87,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     "extract_fields": APPEND
     | write("RequestsTable")
     | STORE_DOCUMENTS
+    | THRESHOLDS
     | may("ExtractionSecret", "secretsmanager:GetSecretValue"),
     "assemble_document": APPEND
     | write("RequestsTable")

@@ -21,10 +21,8 @@ from no_undo.adapters.nutrient_extraction import (
 )
 from no_undo.domain.extraction_schema import FREIGHT_INVOICE
 from no_undo.domain.field_routing import (
-    FLOORS,
     ExtractedField,
     FieldRoute,
-    Floors,
     Scalar,
     Witness,
     WitnessResult,
@@ -39,6 +37,7 @@ from no_undo.domain.field_witnesses import (
     SecondReadingWitness,
     TextLayerWitness,
 )
+from no_undo.domain.floors import FLOORS, Floors
 from no_undo.domain.form_witness import FormWitness
 from no_undo.domain.word_witness import ParseWordsWitness
 from no_undo.domain.words import Word, page_texts

@@ -48,6 +48,7 @@ from no_undo.use_cases.detection import Detection
 from no_undo.use_cases.extract_fields import Extraction
 from no_undo.use_cases.redact_document import Redaction
 from no_undo.use_cases.verify_redaction import Verification
+from tests.fakes.extraction import FixedFloors
 from tests.infrastructure.template import ROOT, folder_of, functions
 from tests.statemachine.definition import Json, definition, function_of, tasks
 from tests.statemachine.deployment import ACCOUNT, environment
@@ -213,7 +214,7 @@ class Machine:
             "sweeper": NoSweeper(),
             "pages": pages,
             "esign": self.esign,
-            "extraction": Extraction(None, inspector),
+            "extraction": Extraction(None, inspector, FixedFloors()),
             "assembly": Assembly(inspector, press, press, pages),
             "redaction": Redaction(self.eraser, Detection(PaperReaders(), NoDetector())),
             "archiving": Archiving(self.esign, self.validator),

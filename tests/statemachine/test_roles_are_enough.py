@@ -56,6 +56,7 @@ UNSEEN_OF: Final[Mapping[str, Mapping[str, str]]] = {
     "extract_fields": {
         "s3:GetObjectVersion on DocumentsBucket/requests/*": VENDOR,
         "s3:PutObject on DocumentsBucket/requests/*": VENDOR,
+        "ssm:GetParameter on parameter/${AWS::StackName}/thresholds": VENDOR,
     },
 }
 """The same, of one function."""

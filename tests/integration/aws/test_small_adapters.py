@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,10 +16,12 @@ from no_undo.adapters.aws_config import client_config, state_client_config
 from no_undo.adapters.kms_hasher import KmsHasher
 from no_undo.adapters.lambda_resumer import LambdaResumer
 from no_undo.adapters.secretsmanager_secrets import SecretsManagerSecrets
-from no_undo.adapters.ssm_policies import KEPT_FOR, SsmPolicySource
+from no_undo.adapters.ssm_documents import KEPT_FOR, SsmFloorsSource
+from no_undo.adapters.ssm_policies import SsmPolicySource
 from no_undo.adapters.system_clock import SystemClock
 from no_undo.adapters.system_tokens import SystemTokens
 from no_undo.domain.errors import RefusedError, TransientError, VendorContractError
+from no_undo.domain.floors import FLOORS, as_document
 from no_undo.lab.fixed_clock import EPOCH, FixedClock
 from no_undo.lab.seeded_tokens import SeededTokens
 from tests.integration.aws.clients import client_of
@@ -112,6 +115,33 @@ def test_a_policy_that_cannot_be_read_is_not_replaced_by_an_old_one(aws: None) -
 
     with pytest.raises(TransientError, match="policy"):
         source.policy("acme")
+
+
+def floors_source(text: str | None) -> SsmFloorsSource:
+    client: SSMClient = client_of("ssm")
+    if text is not None:
+        client.put_parameter(Name=PARAMETER, Type="String", Value=text)
+    return SsmFloorsSource(client, PARAMETER, FixedClock())
+
+
+def test_a_document_type_has_the_floors_that_were_deployed_for_it(aws: None) -> None:
+    row = replace(FLOORS["invoice"], recognition=0.97)
+
+    source = floors_source(as_document({"invoice": row}))
+
+    assert source.floors("invoice") == row
+    assert source.floors("receipt") == FLOORS["default"]
+
+
+@pytest.mark.parametrize("text", [None, '{"thresholds": []}'])
+def test_without_deployed_floors_the_built_in_ones_apply(aws: None, text: str | None) -> None:
+    assert floors_source(text).floors("invoice") == FLOORS["invoice"]
+
+
+@pytest.mark.parametrize("text", ["{not json", "[]", '{"thresholds": [{"calibrated": true}]}'])
+def test_floors_that_cannot_be_used_are_refused_and_never_defaulted(aws: None, text: str) -> None:
+    with pytest.raises(RefusedError, match="thresholds document"):
+        floors_source(text).floors("invoice")
 
 
 def test_equal_values_have_equal_digests_only_within_one_scope(aws: None) -> None:

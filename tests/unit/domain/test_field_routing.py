@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from no_undo.domain.calibration import Calibration
 from no_undo.domain.extraction_schema import FREIGHT_INVOICE, SCHEMAS
 from no_undo.domain.field_routing import (
-    FLOORS,
     WALK,
-    Calibration,
     ExtractedField,
     FieldRoute,
     RoutedField,
     WitnessResult,
     WitnessSays,
     extracted_fields,
-    floors_for,
     route_field,
     route_fields,
     withdraw_auto,
 )
+from no_undo.domain.floors import FLOORS, floors_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -271,19 +270,19 @@ def test_no_floors_come_calibrated() -> None:
 def test_calibration_is_worked_out_from_whole_documents(
     documents: int, wrong: int, *, supported: bool
 ) -> None:
-    evidence = Calibration("engine-1", date(2026, 10, 1), documents, wrong)
+    evidence = Calibration("engine=1", date(2026, 10, 1), documents, wrong)
 
-    calibrated = replace(INVOICE, calibration=evidence).calibrated("engine-1")
+    calibrated = replace(INVOICE, calibration=evidence).calibrated("engine=1")
 
     assert calibrated is supported
 
 
 def test_evidence_about_another_engine_voids_the_calibration() -> None:
-    evidence = Calibration("engine-1", date(2026, 10, 1), 500, 0)
+    evidence = Calibration("engine=1", date(2026, 10, 1), 500, 0)
     floors = replace(INVOICE, calibration=evidence)
 
-    assert floors.calibrated("engine-1")
-    assert not floors.calibrated("engine-2")
+    assert floors.calibrated("engine=1")
+    assert not floors.calibrated("engine=2")
     assert not replace(floors, calibration=replace(evidence, fingerprint="")).calibrated("")
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 
 from no_undo.domain.audit_chain import AuditEvent, Provenance
+from no_undo.domain.calibration import Calibration
 from no_undo.domain.errors import TransientError, VendorRefusedError
+from no_undo.domain.floors import FLOORS
 from no_undo.domain.request import Request, Source, Stage
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.memory_documents import MemoryDocumentStore
@@ -22,9 +24,10 @@ from no_undo.use_cases.extract_fields import (
     extract_fields,
 )
 from no_undo.use_cases.stage import Stages, get_json
-from tests.fakes.extraction import FINGERPRINT, ScriptedExtraction
+from tests.fakes.extraction import FINGERPRINT, FixedFloors, ScriptedExtraction
 from tests.statemachine.paper import PaperInspector
 
+NO_EVIDENCE = "No documents were compared with the truth, so no field is accepted automatically."
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PAGE = "Payer: Lindstrom Transport LLC\nTax (10%) $10.00\nSubtotal $100.00\nTotal due $110.00"
 READ: dict[str, Any] = {
@@ -83,7 +86,7 @@ def says(field: dict[str, Any]) -> dict[str, str]:
 def test_every_answer_is_stored_with_its_fingerprint_and_audited() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE, "agentic": UNSURE})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
 
     artefacts = stored(stages).artefacts
     assert vendor.asked == ["extract understand", "parse understand", "extract agentic"]
@@ -105,7 +108,7 @@ def test_every_answer_is_stored_with_its_fingerprint_and_audited() -> None:
 def test_second_readings_are_not_bought_where_the_page_itself_speaks_about_every_value() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
 
     assert vendor.asked == ["extract understand"]
     assert stored(stages).stage is Stage.ASSEMBLE
@@ -114,7 +117,7 @@ def test_second_readings_are_not_bought_where_the_page_itself_speaks_about_every
 def test_second_readings_are_never_bought_where_the_deployment_says_so() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), second_readings=False))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors(), second_readings=False))
 
     assert vendor.asked == ["extract understand"]
     assert NO_SECOND_READING not in stored(stages).notes
@@ -124,7 +127,7 @@ def test_a_second_reading_that_differs_is_a_dispute() -> None:
     other = {**UNSURE, "vendor_name": "Kingston Haulage Ltd"}
     stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE, "agentic": other})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
 
     vendor_name = fields_of(stages)["vendor_name"]
     assert says(vendor_name)["second reading"] == "disagrees"
@@ -139,9 +142,9 @@ def test_a_second_reading_that_cannot_be_had_does_not_stop_the_run(error: Except
         {"understand": UNSURE}, fails={"parse understand": error, "extract agentic": error}
     )
 
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
 
-    assert stored(stages).notes == ("an earlier note", NO_SECOND_READING)
+    assert stored(stages).notes == ("an earlier note", NO_SECOND_READING, NO_EVIDENCE)
     assert fields_of(stages)["vendor_name"]["route"] == "human"
 
 
@@ -152,11 +155,11 @@ def test_a_repeated_run_pays_for_no_answer_twice() -> None:
     first = ScriptedExtraction(vendor.data, fails={"extract understand": late})
 
     with pytest.raises(TransientError):
-        extract_fields("r1", stages, Extraction(first, Reader()))
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+        extract_fields("r1", stages, Extraction(first, Reader(), FixedFloors()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
     request = replace(stored(stages), stage=Stage.EXTRACT)
     stages.store.commit(Change("r1", AuditEvent("test", "test", NOW), (Save(request),)))
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
 
     assert vendor.asked == ["extract understand", "parse understand", "extract agentic"]
 
@@ -164,7 +167,7 @@ def test_a_repeated_run_pays_for_no_answer_twice() -> None:
 def test_a_run_that_comes_late_stores_nothing() -> None:
     stages, vendor = stages_at(Stage.ASSEMBLE), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
 
     assert vendor.asked == []
     assert len(stages.store.chain("r1")) == 1
@@ -173,7 +176,7 @@ def test_a_run_that_comes_late_stores_nothing() -> None:
 def test_without_an_account_the_run_goes_on_and_reads_nothing() -> None:
     stages = stages_at()
 
-    extract_fields("r1", stages, Extraction(None, Reader()))
+    extract_fields("r1", stages, Extraction(None, Reader(), FixedFloors()))
 
     assert stored(stages).stage is Stage.ASSEMBLE
     assert stored(stages).artefacts == {}
@@ -182,23 +185,60 @@ def test_without_an_account_the_run_goes_on_and_reads_nothing() -> None:
 def test_hidden_text_is_told_on_the_card() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(hidden=3)))
+    extract_fields("r1", stages, Extraction(vendor, Reader(hidden=3), FixedFloors()))
 
-    assert stored(stages).notes == ("an earlier note", HIDDEN_TEXT)
+    assert stored(stages).notes == ("an earlier note", HIDDEN_TEXT, NO_EVIDENCE)
 
 
 def test_nothing_is_automatic_while_nobody_has_compared_documents_with_the_truth() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(complete=True)))
+    extract_fields("r1", stages, Extraction(vendor, Reader(complete=True), FixedFloors()))
 
     assert {one["route"] for one in fields_of(stages).values()} == {"human"}
+
+
+def with_evidence(documents: int, fingerprint: str = FINGERPRINT) -> FixedFloors:
+    """Return floors with so many labelled documents, none of them wrong."""
+    evidence = Calibration(fingerprint, date(2026, 3, 1), documents, 0)
+    return FixedFloors({"invoice": replace(FLOORS["invoice"], calibration=evidence)})
+
+
+def test_enough_evidence_about_this_engine_makes_confirmed_values_automatic() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader(), with_evidence(60)))
+
+    assert {path for path, one in fields_of(stages).items() if one["route"] == "auto"} == set(READ)
+    assert stored(stages).notes[-1] == (
+        "Compared with the truth on 2026-03-01: 0 wrong of 60: true error rate could be up to 5 %; "
+        "up to 5 % is accepted."
+    )
+
+
+def test_too_little_evidence_prints_its_bound_and_accepts_nothing() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields("r1", stages, Extraction(vendor, Reader(), with_evidence(16)))
+
+    assert {one["route"] for one in fields_of(stages).values()} == {"human"}
+    assert "0 wrong of 16: true error rate could be up to 17 %" in stored(stages).notes[-1]
+
+
+def test_evidence_about_another_engine_accepts_nothing_and_says_so() -> None:
+    drifted = FINGERPRINT.replace("traits=none", "traits=null-for-not-found")
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ}, fingerprint=drifted)
+
+    extract_fields("r1", stages, Extraction(vendor, Reader(), with_evidence(60)))
+
+    assert {one["route"] for one in fields_of(stages).values()} == {"human"}
+    assert "not the one that was compared with the truth" in stored(stages).notes[-1]
 
 
 def test_the_stored_field_keeps_value_type_page_and_place() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader()))
+    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
 
     total = fields_of(stages)["total_amount"]
     assert (total["value"], total["typed"], total["label"]) == ("110.0", 110.0, "Total amount")

@@ -33,6 +33,7 @@ from no_undo.adapters.lambda_sweeper import LambdaSweeper
 from no_undo.adapters.s3_documents import S3DocumentStore
 from no_undo.adapters.secretsmanager_secrets import SecretsManagerSecrets
 from no_undo.adapters.ses_mailer import SesMailer
+from no_undo.adapters.ssm_documents import SsmFloorsSource
 from no_undo.adapters.ssm_policies import SsmPolicySource
 from no_undo.adapters.stepfunctions_executions import StepFunctionsExecutions
 from no_undo.adapters.system_clock import SystemClock
@@ -60,6 +61,10 @@ if TYPE_CHECKING:
 READER_SECONDS = 50.0
 """Budget of one reader: five rounds of two, with all that is read once more by the detector, end
 within the 300 seconds of the function that proves."""
+
+
+READING_SECONDS = 65.0
+"""Longest silence of one extraction call: three of them end within the function's 240 seconds."""
 
 
 class Dependencies:
@@ -130,6 +135,12 @@ class Dependencies:
         """The tenants' approver policies."""
         client = self._client("ssm")
         return SsmPolicySource(client, self.settings.text("APPROVER_POLICY_PARAMETER"), self.clock)
+
+    @cached_property
+    def floors(self) -> SsmFloorsSource:
+        """The floors of the walk with their evidence."""
+        client = self._client("ssm")
+        return SsmFloorsSource(client, self.settings.text("THRESHOLDS_PARAMETER"), self.clock)
 
     @cached_property
     def hasher(self) -> KmsHasher:
@@ -262,8 +273,14 @@ class Dependencies:
             service = NutrientExtraction(
                 self.settings.text("EXTRACTION_BASE_URL"),
                 self._secret("EXTRACTION_SECRET_ARN")["api_key"],
+                timeout_seconds=READING_SECONDS,
             )
-        return Extraction(service, self.inspector)
+        return Extraction(
+            service,
+            self.inspector,
+            self.floors,
+            second_readings=self.settings.is_yes("SECOND_READINGS"),
+        )
 
     @cached_property
     def assembly(self) -> Assembly:

@@ -17,6 +17,7 @@ from no_undo.domain.card import Card, FormState
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.envelope import ActivityHistory, Envelope, SendAnswer, SignedDocument
 from no_undo.domain.fence import Fence
+from no_undo.domain.floors import Floors
 from no_undo.domain.invoice import Invoice
 from no_undo.domain.ledger import Attempt, LedgerEntry, Pause, Prepared
 from no_undo.domain.mail import MailMessage
@@ -571,6 +572,19 @@ class PolicySource(Protocol):
 
     def policy(self, tenant: str) -> ApproverPolicy | None:
         """Return the tenant's policy, or None when it has none."""
+        ...
+
+
+class FloorsSource(Protocol):
+    """The floors of the walk with their evidence, written only at deployment."""
+
+    def floors(self, document_type: str) -> Floors:
+        """Return the floors of a document type; built-in ones, without evidence, by default.
+
+        Raises:
+            RefusedError: The deployed document cannot be used; names what is wrong with it.
+            TransientError: It could not be read this time.
+        """
         ...
 
 

@@ -104,8 +104,10 @@ class Settings:
             "POLL_SECONDS",
             "REDACTION_ACCOUNT",
             "RETRY_AFTER_RELEASE",
+            "SECOND_READINGS",
             "SEND_TIMEOUT_SECONDS",
             "SETTLE_SECONDS",
+            "THRESHOLDS_PARAMETER",
             "VENDOR_TIMEOUT_SECONDS",
         )
         text = "\n".join(f"{name}={self.optional(name)}" for name in names)

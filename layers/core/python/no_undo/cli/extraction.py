@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from no_undo.cli.files import read_bytes, read_object
+from no_undo.cli.files import read_bytes, read_json, read_object
 from no_undo.cli.output import Exit, show
 
 if TYPE_CHECKING:
-    from no_undo.domain.field_routing import Floors, Witness
+    from no_undo.domain.field_routing import Witness
+    from no_undo.domain.floors import Floors
     from no_undo.domain.words import Word
 
 
@@ -27,17 +28,24 @@ def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cl
     route.add_argument("--document", type=Path, help="PDF: the document itself, for its own text")
     route.add_argument("--parse", type=Path, help="JSON: the words, as parse answered them")
     route.add_argument("--compare", type=Path, help="JSON: the answer of another mode")
+    route.add_argument("--thresholds", type=Path, help="JSON: floors, as `calibrate` writes them")
     route.set_defaults(run=run_route)
 
 
 def run_route(options: argparse.Namespace) -> Exit:
     """Route every field of a stored extraction answer; exit 1 when a person is needed."""
     from no_undo.adapters.nutrient_fingerprint import response_fingerprint  # noqa: PLC0415
-    from no_undo.domain.field_routing import FieldRoute, floors_for, route_fields  # noqa: PLC0415
+    from no_undo.domain.field_routing import FieldRoute, route_fields  # noqa: PLC0415
+    from no_undo.domain.floors import (  # noqa: PLC0415
+        NONE_DEPLOYED,
+        floors_for,
+        parse_thresholds,
+    )
 
     answer = read_object(options.response)
     output = member(answer, "output")
-    floors = floors_for(options.document_type)
+    document: object = read_json(options.thresholds) if options.thresholds else None
+    floors = floors_for(options.document_type, parse_thresholds(document or NONE_DEPLOYED))
     beside = Beside(document=options.document, parse=options.parse, compare=options.compare)
     routing = route_fields(
         member(output, "data"),

@@ -15,8 +15,8 @@ Rules:
    itself. Each agrees, disagrees or cannot say.
 5. Automatic means: the walk passes, at least one witness agrees and none disagrees. No witness
    means a person, whatever the floors are.
-6. Floors are data with provenance. Whether they are calibrated is worked out from evidence about
-   whole documents read by the same engine; it cannot be typed in.
+6. Floors are data with provenance (`floors`). Whether they are calibrated is worked out from
+   evidence about whole documents read by the same engine; it cannot be typed in.
 7. A reason is a sentence for an approver. It never contains a field's value.
 """
 
@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from datetime import date
+
+    from no_undo.domain.floors import Floors
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -157,101 +158,6 @@ class Witness(Protocol):
     def testify(self, fields: Sequence[ExtractedField]) -> Mapping[str, WitnessSays]:
         """Return what it says by path; a path left out means it cannot say."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Evidence for a set of floors: labelled documents read with them.
-
-    Attributes:
-        fingerprint: Response fingerprint of the engine that read them; another one voids this.
-        on: Day of the evaluation.
-        documents: How many documents, not fields: the fields of one page fail together.
-        wrong_documents: How many had at least one wrong value that was routed automatically.
-    """
-
-    fingerprint: str
-    on: date
-    documents: int
-    wrong_documents: int
-
-    def supports(self, error_limit: float) -> bool:
-        """Return True when the true error rate is below the limit with 95 % confidence.
-
-        The one-sided Clopper-Pearson bound is below the limit exactly when seeing this few errors
-        would have probability 0.05 or less at the limit.
-        """
-        if not 0 <= self.wrong_documents <= self.documents or not 0 < error_limit < 1:
-            return False
-        return _binomial_at_most(self.wrong_documents, self.documents, error_limit) <= _ALPHA
-
-
-_ALPHA = 0.05
-
-
-def _binomial_at_most(most: int, trials: int, rate: float) -> float:
-    return sum(
-        math.comb(trials, count) * rate**count * (1 - rate) ** (trials - count)
-        for count in range(most + 1)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Floors:
-    """Limits of the walk for one document type; a score equal to its limit passes.
-
-    Attributes:
-        document_type: Row name.
-        confidence: Smallest composite confidence, 0 to 1.
-        grounding: Smallest grounding, 0 to 1; an absent score passes.
-        recognition: Smallest recognition, 0 to 1.
-        recognition_required: Whether an unmeasured recognition goes to a person.
-        own_words: Smallest confidence of a value's own words that is not doubted, 0 to 1.
-        provenance: Where the numbers come from, for the card and for auditors.
-        error_limit: Largest true rate of documents with a wrong automatic value that is accepted.
-        calibration: The evidence, None while there is none.
-    """
-
-    document_type: str
-    confidence: float
-    grounding: float
-    recognition: float
-    recognition_required: bool
-    provenance: str
-    own_words: float = 0.7
-    error_limit: float = 0.05
-    calibration: Calibration | None = None
-
-    def calibrated(self, fingerprint: str) -> bool:
-        """Return True when evidence about this very engine supports the error limit (rule 6)."""
-        evidence = self.calibration
-        return (
-            evidence is not None
-            and bool(fingerprint)
-            and evidence.fingerprint == fingerprint
-            and evidence.supports(self.error_limit)
-        )
-
-
-_ONE_PAGE = (
-    "One generated page, read ten times in three modes between 20 August and 3 September 2026. The "
-    "best recognition of a wrong value was 0.842, of a right one 0.859; the same wrong value moved "
-    "by 0.273 in between. No error rate follows from one page."
-)
-FLOORS: Final[Mapping[str, Floors]] = {
-    row.document_type: row
-    for row in (
-        #      type            conf.  ground. recog. required
-        Floors("default", 0.90, 0.70, 0.92, recognition_required=True, provenance=_ONE_PAGE),
-        Floors("invoice", 0.85, 0.70, 0.90, recognition_required=True, provenance=_ONE_PAGE),
-        Floors("born_digital", 0.90, 0.70, 0.80, recognition_required=False, provenance=_ONE_PAGE),
-    )
-}
-
-
-def floors_for(document_type: str) -> Floors:
-    """Return the floors of a document type; an unknown one gets the default row."""
-    return FLOORS.get(document_type, FLOORS["default"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,11 +321,19 @@ def route_fields(  # noqa: PLR0913 - the three trees are one answer
         fingerprint: Of the answer, for `calibrated`.
     """
     fields = extracted_fields(data, metadata, schema)
-    said = [(witness.name, witness.testify(fields)) for witness in witnesses]
+    said = heard(fields, witnesses)
     return Routing(
-        tuple(route_field(field, floors, _results(said, field.path)) for field in fields),
+        tuple(route_field(field, floors, said[field.path]) for field in fields),
         floors.calibrated(fingerprint),
     )
+
+
+def heard(
+    fields: Sequence[ExtractedField], witnesses: Sequence[Witness]
+) -> Mapping[str, tuple[WitnessResult, ...]]:
+    """Return what every witness says about every field, by path."""
+    said = [(witness.name, witness.testify(fields)) for witness in witnesses]
+    return {field.path: _results(said, field.path) for field in fields}
 
 
 def route_field(

@@ -340,13 +340,16 @@ class SecondReadingWitness:
         )
         second = {field.path: field.value for field in extracted_fields(self.other, {}, {})}
         return {
-            field.path: alike if _same(field.value, second[field.path]) else WitnessSays.DISAGREES
+            field.path: alike
+            if same_value(field.value, second[field.path])
+            else WitnessSays.DISAGREES
             for field in fields
             if field.value is not None and second.get(field.path) is not None
         }
 
 
-def _same(one: Scalar, other: Scalar) -> bool:
+def same_value(one: Scalar, other: Scalar) -> bool:
+    """Say whether two values are the very same: numbers by value, everything else exactly."""
     first, second = as_decimal(one), as_decimal(other)
     if first is not None or second is not None:
         return first == second

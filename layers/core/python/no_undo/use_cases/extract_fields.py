@@ -19,13 +19,11 @@ from no_undo.domain.errors import TransientError, VendorContractError
 from no_undo.domain.extraction_schema import FREIGHT_INVOICE, FREIGHT_INVOICE_VERSION
 from no_undo.domain.field_routing import (
     ExtractedField,
-    Floors,
     Place,
     RoutedField,
     Routing,
     Witness,
     extracted_fields,
-    floors_for,
     leaves_open,
     route_fields,
     withdraw_auto,
@@ -36,11 +34,18 @@ from no_undo.domain.field_witnesses import (
     SecondReadingWitness,
     TextLayerWitness,
 )
+from no_undo.domain.floors import Floors
 from no_undo.domain.form_witness import FormWitness
 from no_undo.domain.request import Request, Stage
 from no_undo.domain.word_witness import ParseWordsWitness
 from no_undo.domain.words import Word, page_texts
-from no_undo.ports import DocumentInspector, ExtractionAnswer, ExtractionService, VisibleText
+from no_undo.ports import (
+    DocumentInspector,
+    ExtractionAnswer,
+    ExtractionService,
+    FloorsSource,
+    VisibleText,
+)
 from no_undo.use_cases.stage import (
     Stages,
     commit,
@@ -77,11 +82,13 @@ class Extraction:
     Attributes:
         service: The vendor, None without an account.
         inspector: Our own reader.
+        floors: The floors with their evidence.
         second_readings: False never buys them; more fields stay unconfirmed then.
     """
 
     service: ExtractionService | None
     inspector: DocumentInspector
+    floors: FloorsSource
     second_readings: bool = True
 
 
@@ -100,6 +107,7 @@ def extract_fields(request_id: str, stages: Stages, extraction: Extraction) -> N
     if not request.extraction or extraction.service is None:
         commit(request_id, stages, _next, ACTOR, "extraction.not_asked", {}, expected=Stage.EXTRACT)
         return
+    floors = extraction.floors.floors(DOCUMENT_TYPE)
     document = stages.documents.get(request.source_document)
     reading = _Reading(request_id, document, stages, extraction.service)
     seen = extraction.inspector.visible_text(document)
@@ -107,12 +115,13 @@ def extract_fields(request_id: str, stages: Stages, extraction: Extraction) -> N
     evidence = _own_evidence(seen)
     notes = [HIDDEN_TEXT] if seen.hidden_words else []
     if extraction.second_readings and leaves_open(_fields_of(answer), evidence):
-        second = _second_evidence(answer, reading)
+        second = _second_evidence(answer, reading, floors)
         evidence = [*evidence, *second]
         read_twice = any(isinstance(one, SecondReadingWitness) for one in second)
         notes += [] if read_twice else [NO_SECOND_READING]
-    routing = _routed(answer, evidence, floors_for(DOCUMENT_TYPE))
-    body = _body(routing, answer)
+    routing = _routed(answer, evidence, floors)
+    notes.append(floors.sentence(answer.fingerprint))
+    body = _body(routing, answer, floors)
     ref = put_json(stages.documents, key_of(request, "fields.json"), body)
     routes = Counter(one.route.value for one in routing.fields)
     commit(
@@ -200,7 +209,7 @@ def _own_evidence(seen: VisibleText) -> list[Witness]:
     ]
 
 
-def _second_evidence(answer: ExtractionAnswer, reading: _Reading) -> list[Witness]:
+def _second_evidence(answer: ExtractionAnswer, reading: _Reading, floors: Floors) -> list[Witness]:
     """Return the witnesses that the vendor is paid for, those of them that it has an answer for.
 
     A reading that cannot be had takes confirmations away and adds none, so the run goes on.
@@ -208,9 +217,9 @@ def _second_evidence(answer: ExtractionAnswer, reading: _Reading) -> list[Witnes
     evidence: list[Witness] = []
     with _optional():
         words = reading.words(MODE)
-        sure_from = floors_for(DOCUMENT_TYPE).own_words
+        units = answer.points_per_unit
         evidence += [
-            ParseWordsWitness(words, MODE, answer.mode, answer.points_per_unit, sure_from),
+            ParseWordsWitness(words, MODE, answer.mode, units, floors.own_words),
             FormWitness(page_texts(words), name="currency as read"),
         ]
     with _optional():
@@ -243,12 +252,13 @@ def _routed(answer: ExtractionAnswer, evidence: list[Witness], floors: Floors) -
     return routing if routing.calibrated else withdraw_auto(routing, NOT_CALIBRATED)
 
 
-def _body(routing: Routing, answer: ExtractionAnswer) -> dict[str, Any]:
+def _body(routing: Routing, answer: ExtractionAnswer, floors: Floors) -> dict[str, Any]:
     return {
         "schema": FREIGHT_INVOICE_VERSION,
         "mode": answer.mode,
         "fingerprint": answer.fingerprint,
         "calibrated": routing.calibrated,
+        "floors": floors.as_json(),
         "fields": [_field(one, answer.points_per_unit) for one in routing.fields],
     }
 

@@ -1,0 +1,1 @@
+"""The one function of SciPy that is used here."""
