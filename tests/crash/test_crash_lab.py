@@ -89,7 +89,7 @@ def test_p2_a_document_submitted_again_is_sent_at_most_once(
     assert not setting.permits_second_effect
     assert column.found == []
     assert "create_draft: store.commit draft.begun" in column.lives
-    assert "settle_plan: store.commit plan.settled" in column.lives
+    assert "reconcile_sends: store.commit plan.executed" in column.lives
 
 
 @pytest.mark.parametrize("setting", AGAIN, ids=lambda one: one.again.value)

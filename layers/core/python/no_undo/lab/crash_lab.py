@@ -31,8 +31,8 @@ from multiprocessing import get_context
 from typing import Any, Final, Protocol
 
 from no_undo.domain.errors import InDoubtError, NoUndoError, TransientError
-from no_undo.domain.plan import CLOSED_UNSENT, Plan
-from no_undo.lab.fake_esign import LANDS_BEYOND, Behaviour, SecondSend
+from no_undo.domain.plan import Plan
+from no_undo.lab.fake_esign import Behaviour, SecondSend
 from no_undo.lab.interleavings import PREEMPTIONS, SAMPLES, Exploration, explore, scenarios
 from no_undo.lab.invariants import in_doubt, second_effects, violations
 from no_undo.lab.life import NeverQuietError, Resubmitters, live
@@ -417,22 +417,15 @@ def live_through(world: World, again: Resubmission) -> None:
             world.submit(deadline=BEFORE_IT_LANDS)
             people = Resubmitters(withdraws=False)
     live(world, people)
-    if again is not Resubmission.NONE:
-        world.clock.advance(LANDS_BEYOND)  # the operator looks only after the late request landed
     _settle_by_hand(world)
     live(world, people)
     world.esign.land(everything=True)
 
 
 def _settle_by_hand(world: World) -> None:
-    """Do what an operator does with a plan that stays open: find out, and say so.
-
-    Open is a plan in doubt, and one that was closed after an attempt and still holds its fence.
-    """
-    world.esign.land()
+    """Do what an operator does with a plan that stays in doubt: find out, and say so."""
     for plan in world.store.rows(Plan):
-        holds = world.store.fence(plan.fence_key).holder == plan.plan_id
-        if in_doubt(world, plan) or (plan.state in CLOSED_UNSENT and holds):
+        if in_doubt(world, plan):
             happened = any(one.envelope_id == plan.target for one in world.esign.effects)
             outcome = Outcome.DONE if happened else Outcome.NOT_DONE
             _operate(world, plan.plan_id, outcome)
