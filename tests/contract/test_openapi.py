@@ -16,12 +16,12 @@ from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
 from no_undo.adapters.json_answers import as_list, as_object
-from no_undo.domain.card import FormInput, correction_input_name, field_input_name
+from no_undo.domain.card import Choice, FormInput, correction_input_name, field_input_name
 from no_undo.domain.invoice import MINOR_DIGITS
 from no_undo.domain.pii import KINDS
-from no_undo.domain.plan import Verdict
+from no_undo.domain.plan import Delivery
 from no_undo.domain.request import RequestState
-from no_undo.entrypoint.inputs import StatementBody, SubmitBody
+from no_undo.entrypoint.inputs import ReassignBody, StatementBody, SubmitBody
 from no_undo.lab.fake_esign import Behaviour
 from no_undo.use_cases.get_request import RequestView
 from no_undo.use_cases.list_in_doubt import Doubts, DoubtView
@@ -175,10 +175,11 @@ def constraints(node: Any, definitions: Mapping[str, Any]) -> Any:  # noqa: ANN4
 
 
 @pytest.mark.parametrize(
-    ("model", "name"), [(SubmitBody, "Submission"), (StatementBody, "Statement")]
+    ("model", "name"),
+    [(SubmitBody, "Submission"), (StatementBody, "Statement"), (ReassignBody, "Reassignment")],
 )
 def test_a_body_demands_exactly_what_its_model_demands(
-    model: type[SubmitBody | StatementBody], name: str
+    model: type[SubmitBody | StatementBody | ReassignBody], name: str
 ) -> None:
     stated = schema(name)
     truth = model.model_json_schema()
@@ -213,12 +214,13 @@ def test_the_decision_has_the_inputs_of_the_form() -> None:
         FormInput.DECISION,
         FormInput.REASON,
         FormInput.CONFIRMATION,
+        FormInput.HAND_OVER_TO,
     }
     assert set(form) == inputs
     [pattern] = schema("Decision")["patternProperties"]
     assert re.search(pattern, field_input_name(0))
     assert re.search(pattern, correction_input_name(12))
-    assert form["decision"]["enum"] == [one.value for one in Verdict]
+    assert form["decision"]["enum"] == values(Choice)
     assert form["reason"]["maxLength"] == MAX_REASON
 
 
@@ -236,6 +238,14 @@ def test_the_states_are_the_states_of_a_request() -> None:
     assert schema("Request")["properties"]["state"]["enum"] == values(RequestState)
 
 
+def test_what_is_known_about_a_mail_is_one_of_its_words() -> None:
+    properties = schema("Request")["properties"]
+
+    for people in ("approvers", "signers"):
+        mail = properties[people]["items"]["properties"]["mail"]
+        assert mail["enum"] == values(Delivery)
+
+
 def values(kind: type[StrEnum]) -> list[str]:
     """Return the words of an enumeration, in order."""
     return [one.value for one in kind]
@@ -243,6 +253,7 @@ def values(kind: type[StrEnum]) -> list[str]:
 
 WORDS: Final = {"reason": "called the vendor", "evidence": "ticket 77"}
 DONE: Final = {**WORDS, "outcome": "done"}
+REASSIGN: Final = {"approver": "dave@example.com", "to": "frank@example.com", "reason": "Away."}
 CALLS: Final[list[tuple[str, str, Json | None, int]]] = [
     ("GET /requests", "", None, 200),
     ("GET /requests/{id}", "r1", None, 200),
@@ -251,6 +262,10 @@ CALLS: Final[list[tuple[str, str, Json | None, int]]] = [
     ("GET /requests/{id}/document", "r3", None, 409),
     ("POST /requests/{id}/withdraw", "r2", None, 200),
     ("POST /requests/{id}/withdraw", "r1", None, 409),
+    ("POST /requests/{id}/reassign", "r2", REASSIGN, 200),
+    ("POST /requests/{id}/reassign", "r2", {**REASSIGN, "to": "carol@example.com"}, 400),
+    ("POST /requests/{id}/reassign", "r3", REASSIGN, 409),
+    ("POST /requests/{id}/reassign", "r9", REASSIGN, 404),
     ("GET /operations/in-doubt", "", None, 200),
     ("POST /operations/plans/{id}/settle", "r1%231", DONE, 200),
     ("POST /operations/plans/{id}/settle", "r1%231", WORDS, 400),

@@ -32,6 +32,7 @@ _LEDGER: Final = "no_undo/domain/ledger.py"
 _FENCE: Final = "no_undo/domain/fence.py"
 _APPROVAL: Final = "no_undo/domain/approval.py"
 _DECIDE: Final = "no_undo/use_cases/record_decision.py"
+_ASKING: Final = "no_undo/domain/asking.py"
 _SETTLE: Final = "no_undo/domain/reconciliation.py"
 _SEND: Final = "no_undo/use_cases/send_envelope.py"
 _GATE: Final = "no_undo/use_cases/gate.py"
@@ -47,6 +48,8 @@ _T_WAITS: Final = "tests/unit/use_cases/test_waits.py"
 _T_OPERATOR: Final = "tests/unit/use_cases/test_settle_plan.py"
 _T_DECIDE: Final = "tests/unit/use_cases/test_record_decision.py"
 _T_ASK: Final = "tests/unit/use_cases/test_request_approval.py"
+_T_REMIND: Final = "tests/unit/use_cases/test_send_reminders.py"
+_T_ASKING: Final = "tests/unit/domain/test_asking.py"
 _T_DRAFT: Final = "tests/unit/use_cases/test_create_draft.py"
 _T_CLOSE: Final = "tests/unit/use_cases/test_close_request.py"
 _T_LAB: Final = "tests/crash/test_crash_lab.py"
@@ -571,7 +574,7 @@ MUTATIONS: Final = (
     Mutation(
         "P5: only an eligible person of the plan decides",
         _APPROVAL,
-        "    if decision.approver not in plan.approvers or not eligible:\n",
+        "    if decision.approver not in deciders_of(plan) or not eligible:\n",
         "    if False:\n",
         (
             f"{_T_DECIDE}::test_p5_a_person_who_is_no_longer_eligible_decides_nothing",
@@ -587,6 +590,46 @@ MUTATIONS: Final = (
             f"{_T_LEDGER}::test_p5_two_approvals_of_one_person_are_not_a_quorum",
             f"{_T_LEDGER}::test_p5_two_spellings_of_one_person_are_not_a_quorum",
         ),
+    ),
+    Mutation(
+        "A link that is no longer on its plan is dead",
+        "no_undo/use_cases/show_approval.py",
+        "    if link.state is not LinkState.LIVE or not current or ",
+        "    if link.state is not LinkState.LIVE or ",
+        (
+            f"{_T_REMIND}::test_reassigning_gives_the_place_and_kills_the_old_link_in_the_same_write",
+        ),
+    ),
+    Mutation(
+        "P5: nobody takes a second place",
+        _ASKING,
+        "    if any(same_person(stand_in.approver, one) for one in deciders_of(plan)):\n",
+        "    if False:\n",
+        (f"{_T_REMIND}::test_p5_two_of_three_refuses_every_false_second_person",),
+    ),
+    Mutation(
+        "P5: a place goes to an eligible person only",
+        _ASKING,
+        "    if not eligible:\n",
+        "    if False:\n",
+        (
+            f"{_T_REMIND}::test_p5_a_place_goes_only_to_another_eligible_person",
+            f"{_T_REMIND}::test_p5_a_hand_over_goes_only_to_another_eligible_person",
+        ),
+    ),
+    Mutation(
+        "Everybody is reminded once",
+        _ASKING,
+        "    if at is None or mailed is None or link.reminder:\n",
+        "    if at is None or mailed is None:\n",
+        (f"{_T_ASKING}::test_rule_6_everybody_is_asked_once_and_reminded_once",),
+    ),
+    Mutation(
+        "P5: an undelivered mail is no consent and escalates",
+        _ASKING,
+        "    return replace(told, escalate_at=at, mail_at=at)\n",
+        "    return told\n",
+        (f"{_T_REMIND}::test_an_undelivered_request_escalates_at_once_and_is_no_consent",),
     ),
     Mutation(
         "P12: an approval counts only if the row of its link attests it",
@@ -651,7 +694,7 @@ MUTATIONS: Final = (
     Mutation(
         "P6: only the two words that a reader knows decide",
         _DECIDE,
-        "    if not matches(form.confirmation, plan.digest, link.approver):\n",
+        "    if not matches(form.confirmation, plan.digest, card.approver):\n",
         "    if False:\n",
         (f"{_T_DECIDE}::test_p6_wrong_words_are_counted_decide_nothing_and_never_use_the_link_up",),
     ),

@@ -83,6 +83,11 @@ REVIEWED: Final[dict[str, Grants]] = {
     | write("RequestsTable", "PlansTable")
     | read("LedgerTable")
     | RESUME,
+    # It changes who may decide, and writes no link: the old one dies by leaving the plan.
+    "reassign_approver": APPEND
+    | read("RequestsTable", "LedgerTable")
+    | write("PlansTable")
+    | POLICY,
     "parse_request": APPEND | write("RequestsTable") | POLICY,
     "extract_fields": APPEND
     | write("RequestsTable")
@@ -102,6 +107,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     "request_approval": APPEND
     | write("RequestsTable", "PlansTable", "ApprovalsTable")
     | read("LedgerTable")
+    | POLICY
     | PARK
     | HASH
     | MAIL,
@@ -165,6 +171,12 @@ REVIEWED: Final[dict[str, Grants]] = {
     | RESUME
     | may(PIPELINE, "states:StartExecution")
     | may(EXECUTIONS, "states:DescribeExecution"),
+    "send_reminders": APPEND
+    | may("PlansTable/index/MailIndex", "dynamodb:Query")
+    | write("PlansTable", "ApprovalsTable")
+    | may("PlansTable", "dynamodb:UpdateItem")
+    | POLICY
+    | MAIL,
     # Anybody may call it: with a good signature it changes when a plan is looked at, no more.
     "receive_webhook": read("PlansTable")
     | RESCHEDULE

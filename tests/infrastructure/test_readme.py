@@ -31,9 +31,7 @@ DOCUMENTS: Final = sorted(
 NOT_THERE_YET: Final = (
     "agent_tools",
     "export_audit",
-    "reassign_approver",
     "record_mail_event",
-    "send_reminders",
 )
 """Functions of the design that README and architecture.md say are missing."""
 _NOT_IN_CI: Final = {"long", "e2e_aws"}

@@ -172,6 +172,7 @@ def test_p12_what_shows_that_somebody_approved_is_written_by_the_approval_side_a
     assert holders(r"^dynamodb:(Put|Update|Delete|BatchWrite)\w* on ApprovalsTable") == {
         "request_approval",
         "record_decision",
+        "send_reminders",
     }
 
 

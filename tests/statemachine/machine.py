@@ -332,6 +332,11 @@ class Machine:
         event = json.loads((ROOT / "events/reconcile_sends.json").read_text())
         self.invoke("reconcile_sends", event)
 
+    def remind(self) -> None:
+        """Mail what is due."""
+        event = json.loads((ROOT / "events/send_reminders.json").read_text())
+        self.invoke("send_reminders", event)
+
     def deliver_all(self) -> None:
         """Let the stream be heard to its end."""
         while self.stream:

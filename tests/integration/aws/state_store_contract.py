@@ -11,7 +11,7 @@ from no_undo.domain.audit_chain import verify_chain
 from no_undo.domain.errors import StaleError
 from no_undo.domain.fence import Fence, take
 from no_undo.domain.ledger import LedgerEntry, Pause
-from no_undo.domain.plan import DueKind, Plan, digest_of
+from no_undo.domain.plan import DueKind, Plan, PlanState, digest_of
 from no_undo.domain.request import Request
 from no_undo.ports import NotWithdrawn, Row, Save, StateStore, Unchanged
 from tests.integration.aws.examples import (
@@ -255,6 +255,32 @@ class StateStoreContract:
         assert store.due_plans(NOON, limit=10) == ()
         assert store.due_plans(later, limit=10) == ("r1#1",)
         assert len(store.chain("r1")) == 1
+
+    def test_plans_to_mail_are_those_that_wait_soonest_first(self, store: StateStore) -> None:
+        hour = timedelta(hours=1)
+        for plan_id, offset in {"a#1": hour, "b#1": -hour, "c#1": -2 * hour}.items():
+            store.commit(a_change(Save(replace(a_plan(plan_id), mail_at=NOON + offset))))
+        store.commit(a_change(Save(a_plan("d#1"))))
+        ended = replace(a_plan("e#1"), mail_at=NOON - hour, state=PlanState.REJECTED)
+        store.commit(a_change(Save(ended)))
+
+        assert store.plans_to_mail(NOON, limit=10) == ("c#1", "b#1")
+        assert store.plans_to_mail(NOON, limit=1) == ("c#1",)
+
+    def test_rescheduling_mail_moves_the_mail_and_nothing_else(self, store: StateStore) -> None:
+        store.commit(a_change(Save(replace(a_plan(), mail_at=NOON))))
+        read = store.plan("r1#1")
+        assert read is not None
+        later = NOON + timedelta(hours=1)
+
+        store.reschedule_mail(replace(read, mail_at=later, due_at=later, title="Other"))
+        store.reschedule_mail(replace(read, mail_at=NOON, revision=read.revision + 1))
+
+        assert store.plan("r1#1") == replace(read, mail_at=later)
+        assert store.plans_to_mail(NOON, limit=10) == ()
+        assert store.plans_to_mail(later, limit=10) == ("r1#1",)
+        store.reschedule_mail(replace(read, mail_at=None))
+        assert store.plans_to_mail(later, limit=10) == ()
 
     def test_rescheduling_to_never_takes_a_row_out_of_its_index(self, store: StateStore) -> None:
         store.commit(a_change(Save(a_plan()), Save(a_request())))

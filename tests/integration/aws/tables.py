@@ -31,7 +31,13 @@ def create_state_tables(client: DynamoDBClient) -> TableNames:
         OpenIndex=("open_partition", "check_at"),
         CallerIndex=("tenant_caller", "created_at"),
     )
-    create_table(client, names.plans, "plan_id", DueIndex=("due_partition", "due_at"))
+    create_table(
+        client,
+        names.plans,
+        "plan_id",
+        DueIndex=("due_partition", "due_at"),
+        MailIndex=("mail_partition", "mail_at"),
+    )
     create_table(client, names.ledger, "plan_id")
     create_table(client, names.fences, "fence_key")
     create_table(client, names.approvals, "token_sha256")

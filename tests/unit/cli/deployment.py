@@ -14,7 +14,7 @@ import httpx
 from no_undo.cli.api import ApiClient
 from no_undo.entrypoint.handling import Handle, http_handler
 from no_undo.entrypoint.operation_routes import operate
-from no_undo.entrypoint.request_routes import show_requests, withdraw
+from no_undo.entrypoint.request_routes import reassign, show_requests, withdraw
 from no_undo.lab.world import CALLER, TENANT, World
 from tests.infrastructure.template import function_of_route, routes
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 HANDLES: Final = {
     "get_request": show_requests,
     "withdraw_request": withdraw,
+    "reassign_approver": reassign,
     "settle_plan": operate,
 }
 

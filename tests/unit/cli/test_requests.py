@@ -218,6 +218,23 @@ def test_status_and_list_show_what_the_routes_answer() -> None:
     assert every.said["requests"] == [one.said]
 
 
+def test_reassign_gives_the_place_to_another_or_says_no() -> None:
+    world = a_world()
+    proposed(world)
+    deployment = Deployment(world)
+    arguments = ("reassign", "r1", "--approver", "dave@example.com", "--reason", "On holiday.")
+
+    done = run(*arguments, "--to", "frank@example.com", connect=deployment.connect)
+    gone = run(*arguments, "--to", "grace@example.com", connect=deployment.connect)
+
+    assert (done.status, gone.status) == (0, 2)
+    assert [one["address"] for one in done.said["approvers"]] == [
+        "frank@example.com",
+        "erin@example.com",
+    ]
+    assert "approver is not one who may decide now" in gone.err
+
+
 def test_withdraw_takes_a_request_back_or_says_no() -> None:
     world = a_world()
     proposed(world)

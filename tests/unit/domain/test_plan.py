@@ -41,8 +41,14 @@ NOT_AGREED = {
     "links",
     "due_kind",
     "due_at",
+    "escalate_at",
     "follow_up",
+    "mail_at",
+    "questions",
+    "remind_at",
     "revision",
+    "signer_mail",
+    "stand_ins",
 }
 """What moves while people decide, or follows from what is agreed."""
 

@@ -11,6 +11,7 @@ import pytest
 from no_undo.entrypoint.http_requests import Caller, HttpRequest
 from no_undo.entrypoint.inputs import (
     CloseInput,
+    ReassignBody,
     StageInput,
     StatementBody,
     SubmitBody,
@@ -87,7 +88,9 @@ def test_no_sample_shows_a_token_when_it_is_printed(function: str) -> None:
     assert not [one for one in request.path_parameters.values() if one in repr(request)]
 
 
-@pytest.mark.parametrize("function", ["get_request", "settle_plan", "withdraw_request"])
+@pytest.mark.parametrize(
+    "function", ["get_request", "reassign_approver", "settle_plan", "withdraw_request"]
+)
 def test_a_signed_call_names_its_caller(function: str) -> None:
     assert HttpRequest.of(the_event(function)).caller(tenant_claim=TENANT_CLAIM) == CAROL
 
@@ -121,11 +124,20 @@ def test_a_hint_carries_a_signature_beside_its_body() -> None:
     assert request.json_body()["event_name"] == "folder_executed"
 
 
-def test_the_sweep_takes_whatever_the_schedule_sends() -> None:
-    assert the_event("reconcile_sends")["detail-type"] == "Scheduled Event"
+def test_reassigning_reads_whose_place_goes_to_whom() -> None:
+    body = HttpRequest.of(the_event("reassign_approver")).json_body()
+
+    wanted = read_body(ReassignBody, body).reassignment()
+
+    assert (wanted.approver, wanted.to) == ("dave@example.com", "frank@example.com")
+
+
+@pytest.mark.parametrize("function", ["reconcile_sends", "send_reminders"])
+def test_a_scheduled_function_takes_whatever_the_schedule_sends(function: str) -> None:
+    assert the_event(function)["detail-type"] == "Scheduled Event"
 
 
 def test_every_function_is_covered_here() -> None:
-    elsewhere = {"close_request", "resume_execution", "reconcile_sends"}
+    elsewhere = {"close_request", "resume_execution", "reconcile_sends", "send_reminders"}
 
     assert {*STAGES, *WAITS, *ROUTED, *elsewhere} == set(functions())

@@ -48,7 +48,7 @@ from no_undo.use_cases.detection import Detection
 from no_undo.use_cases.extract_fields import Extraction
 from no_undo.use_cases.gate import Gate
 from no_undo.use_cases.redact_document import Redaction
-from no_undo.use_cases.request_approval import Asking
+from no_undo.use_cases.request_approval import Asking, Mailing
 from no_undo.use_cases.show_approval import Showing
 from no_undo.use_cases.stage import Stages
 from no_undo.use_cases.submit_request import Door
@@ -329,9 +329,12 @@ class Dependencies:
     @cached_property
     def asking(self) -> Asking:
         """For Request Approval."""
-        return Asking(
-            self.waits, self.pages, self.mailer, self.hasher, self.settings.text("PUBLIC_URL")
-        )
+        return Asking(self.waits, self.mailing, self.hasher)
+
+    @cached_property
+    def mailing(self) -> Mailing:
+        """For whatever mails links to approvers."""
+        return Mailing(self.pages, self.mailer, self.settings.text("PUBLIC_URL"))
 
     @cached_property
     def showing(self) -> Showing:

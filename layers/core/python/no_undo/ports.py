@@ -502,6 +502,17 @@ class StateStore(Protocol):
         """Return ids of plans that are EXECUTING or RELEASED; a hint, may lag."""
         ...
 
+    def reschedule_mail(self, plan: Plan) -> None:
+        """Store only when a plan's mail is looked at next (`mail_at`); otherwise as `reschedule`.
+
+        Apart from `reschedule`, so that a reminder never moves what the sweep has to do.
+        """
+        ...
+
+    def plans_to_mail(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of waiting plans whose mail is due, soonest first; a hint, may lag."""
+        ...
+
     def open_requests(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of requests whose driver is to be checked; a hint, may lag or repeat."""
         ...
@@ -629,13 +640,14 @@ class Pages(Protocol):
 class Mailer(Protocol):
     """Sends one mail to one person."""
 
-    def send(self, to: str, message: MailMessage, *, tag: str) -> None:
+    def send(self, to: str, message: MailMessage, *, tag: str, link: str = "") -> None:
         """Hand a message to the mail service.
 
         Args:
             to: One address.
             message: Subject, text and HTML.
-            tag: Request id, to relate bounces.
+            tag: Request id, to relate what becomes of the mail.
+            link: SHA-256 of the approval token inside, likewise; empty when there is none.
 
         Raises:
             TransientError: Not accepted this time.

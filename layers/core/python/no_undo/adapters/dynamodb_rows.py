@@ -25,7 +25,7 @@ from no_undo.domain.canonical_json import canonical_bytes
 from no_undo.domain.errors import TamperedError
 from no_undo.domain.fence import Fence
 from no_undo.domain.ledger import LedgerEntry, Pause
-from no_undo.domain.plan import IN_DOUBT, Plan
+from no_undo.domain.plan import IN_DOUBT, Plan, PlanState
 from no_undo.domain.request import Request
 from no_undo.ports import Row
 
@@ -52,6 +52,7 @@ PAUSE_KEY: Final = "#pause"
 DUE_PARTITION: Final = "DUE"
 DOUBT_PARTITION: Final = "DOUBT"
 OPEN_PARTITION: Final = "OPEN"
+MAIL_PARTITION: Final = "MAIL"
 
 _CODECS: Final[Mapping[type[Row], TypeAdapter[Any]]] = {
     row_type: TypeAdapter(row_type)
@@ -134,6 +135,12 @@ def schedule_of(row: Request | Plan) -> dict[str, Any]:
             return {"check_at": at, "open_partition": None if at is None else OPEN_PARTITION}
 
 
+def mail_schedule_of(plan: Plan) -> dict[str, Any]:
+    """Return the attributes that put a plan into the index of mail; only one that waits is in."""
+    waits = plan.mail_at is not None and plan.state is PlanState.AWAITING_APPROVAL
+    return {"mail_at": plan.mail_at, "mail_partition": MAIL_PARTITION if waits else None}
+
+
 def from_item(row_type: type[R], item: Mapping[str, Any]) -> R:
     """Return the row that an item holds (rule 3).
 
@@ -178,7 +185,7 @@ def _index_attributes(row: Row) -> dict[str, Any]:
     match row:
         case Plan(state=state):
             doubt = DOUBT_PARTITION if state in IN_DOUBT else None
-            return {"doubt_partition": doubt, **schedule_of(row)}
+            return {"doubt_partition": doubt, **schedule_of(row), **mail_schedule_of(row)}
         case Request():
             return {"tenant_caller": caller_partition(row.tenant, row.caller), **schedule_of(row)}
         case _:

@@ -13,6 +13,7 @@ from no_undo.adapters.botocore_errors import AWS_ERRORS, translated
 from no_undo.adapters.dynamodb_rows import (
     DOUBT_PARTITION,
     DUE_PARTITION,
+    MAIL_PARTITION,
     OPEN_PARTITION,
     PAUSE_KEY,
     Place,
@@ -22,6 +23,7 @@ from no_undo.adapters.dynamodb_rows import (
     from_item,
     instant,
     key_of,
+    mail_schedule_of,
     place_of,
     plain,
     schedule_of,
@@ -50,8 +52,8 @@ if TYPE_CHECKING:
 class DynamoDbStateStore:
     """Implements `ports.StateStore` over the tables of design 7.
 
-    Index reads (`due_plans`, `plans_in_doubt`, `open_requests`, the ids behind `requests_of`) are
-    hints that may lag; every row itself is read consistently.
+    Index reads (`due_plans`, `plans_to_mail`, `plans_in_doubt`, `open_requests`, the ids behind
+    `requests_of`) are hints that may lag; every row itself is read consistently.
     """
 
     def __init__(
@@ -122,14 +124,35 @@ class DynamoDbStateStore:
         Raises:
             TransientError: Not stored this time.
         """
+        self._reschedule(row, schedule_of(row))
+
+    def reschedule_mail(self, plan: Plan) -> None:
+        """Store only when a plan's mail is looked at next; one that moved on is left alone.
+
+        Raises:
+            TransientError: Not stored this time.
+        """
+        self._reschedule(plan, mail_schedule_of(plan))
+
+    def _reschedule(self, row: Request | Plan, schedule: Mapping[str, Any]) -> None:
         place = place_of(type(row), key_of(row), self._tables)
-        update = _schedule_update(place, row)
+        update = _schedule_update(place, schedule, row.revision)
 
         def write() -> None:
             with suppress(self._client.exceptions.ConditionalCheckFailedException):
                 self._client.update_item(**update)
 
         self._backoff.repeat(write, "rescheduling a row")
+
+    def plans_to_mail(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of waiting plans whose mail is due, soonest first; a hint, may lag."""
+        items = self._query(
+            TableName=self._tables.plans,
+            IndexName="MailIndex",
+            KeyConditionExpression="mail_partition = :mail AND mail_at <= :now",
+            ExpressionAttributeValues=typed({":mail": MAIL_PARTITION, ":now": instant(now)}),
+        )
+        return tuple(plain(item)["plan_id"] for item in islice(items, limit))
 
     def due_plans(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of plans due at or before now, soonest first; a hint, may lag or repeat."""
@@ -232,8 +255,7 @@ class DynamoDbStateStore:
             position = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
 
-def _schedule_update(place: Place, row: Request | Plan) -> dict[str, Any]:
-    schedule = schedule_of(row)
+def _schedule_update(place: Place, schedule: Mapping[str, Any], revision: int) -> dict[str, Any]:
     kept = [name for name, value in schedule.items() if value is not None]
     dropped = [name for name in schedule if name not in kept]
     clauses = [
@@ -246,7 +268,7 @@ def _schedule_update(place: Place, row: Request | Plan) -> dict[str, Any]:
         "Key": place.item_key(),
         "UpdateExpression": " ".join(clauses).strip(),
         "ConditionExpression": "revision = :revision",
-        "ExpressionAttributeValues": typed({**values, ":revision": row.revision}),
+        "ExpressionAttributeValues": typed({**values, ":revision": revision}),
     }
 
 

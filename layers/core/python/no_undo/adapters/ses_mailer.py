@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
 
 TAG_NAME: Final = "request_id"
-"""Name of the message tag that `record_mail_event` reads."""
+LINK_TAG_NAME: Final = "link"
+"""Names of the message tags that `record_mail_event` reads."""
 
 _REFUSED: Final = frozenset(
     {
@@ -43,13 +44,14 @@ class SesMailer:
             {"ConfigurationSetName": configuration_set} if configuration_set else {}
         )
 
-    def send(self, to: str, message: MailMessage, *, tag: str) -> None:
+    def send(self, to: str, message: MailMessage, *, tag: str, link: str = "") -> None:
         """Hand a message to SES.
 
         Args:
             to: One address.
             message: Subject, text and HTML.
             tag: Request id: ASCII letters, digits, `-` and `_`.
+            link: SHA-256 (hex) of the approval token inside, or empty.
 
         Raises:
             TransientError: Not accepted this time, or the answer was lost: a second copy of a mail
@@ -61,7 +63,11 @@ class SesMailer:
                 FromEmailAddress=self._sender,
                 Destination={"ToAddresses": [to]},
                 Content={"Simple": _content(message)},
-                EmailTags=[{"Name": TAG_NAME, "Value": tag}],
+                EmailTags=[
+                    {"Name": name, "Value": value}
+                    for name, value in ((TAG_NAME, tag), (LINK_TAG_NAME, link))
+                    if value
+                ],
                 **self._options,
             )
         except AWS_ERRORS as error:

@@ -1,4 +1,4 @@
-"""Commands of a caller: submit, status, list, withdraw, document."""
+"""Commands of a caller: submit, status, list, withdraw, reassign, document."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cl
     withdraw = commands.add_parser("withdraw", help="take a request back; 1: it is too late")
     withdraw.add_argument("request_id")
     withdraw.set_defaults(run=run_withdraw)
+    reassign = commands.add_parser(
+        "reassign", help="another eligible person for one approver; 1: it is too late"
+    )
+    reassign.add_argument("request_id")
+    reassign.add_argument("--approver", required=True, help="whose place it is")
+    reassign.add_argument("--to", required=True, help="address of who takes it")
+    reassign.add_argument("--reason", required=True, help="why; recorded")
+    reassign.set_defaults(run=run_reassign)
     document = commands.add_parser("document", help="download the signed, or the proven, document")
     document.add_argument("request_id")
     document.add_argument("--output", type=Path, required=True, help="where to put the PDF")
@@ -183,6 +191,13 @@ def run_list(options: argparse.Namespace) -> Exit:
 def run_withdraw(options: argparse.Namespace) -> Exit:
     """Take a request back."""
     show(options.connect().post(f"{_path(options.request_id)}/withdraw", {}))
+    return Exit.YES
+
+
+def run_reassign(options: argparse.Namespace) -> Exit:
+    """Give one approver's place to another person."""
+    body = {"approver": options.approver, "to": options.to, "reason": options.reason}
+    show(options.connect().post(f"{_path(options.request_id)}/reassign", body))
     return Exit.YES
 
 

@@ -35,6 +35,7 @@ from no_undo.domain.plan import (
     PlanState,
     Verdict,
     approvals_for,
+    deciders_of,
 )
 
 FREE_TRIES = 5
@@ -148,7 +149,7 @@ def decide(plan: Plan, decision: Decision, *, eligible: bool) -> Plan:
         raise ApprovalExpiredError("the deadline for deciding has passed")
     if decision.plan_digest != plan.digest:
         raise PlanChangedError("the card showed another version of the plan")
-    if decision.approver not in plan.approvers or not eligible:
+    if decision.approver not in deciders_of(plan) or not eligible:
         raise NotEligibleError("this person may not decide this plan")
     decided = replace(plan, decisions=(*plan.decisions, decision))
     if decision.verdict is Verdict.REJECT:

@@ -6,7 +6,9 @@ The policy document is written only at deployment::
         "eligible": [ADDRESS | "@DOMAIN"],     required; a domain covers itself, not its children
         "smallest_quorum": 1,                  1 to 20, default 1
         "recipients_may_approve": false,       default false
-        "escalation": [ADDRESS],               who hears of a late approval, default nobody
+        "escalation": [ADDRESS],               eligible, asked when it gets late, default nobody
+        "reminder_hours": 24,                  hours before the deadline, 1 to 7200, default 24
+        "escalation_hours": 8,                 hours before the deadline, 1 to 7200, default 8
         "default_approvers": [ADDRESS],        who is asked when the request names nobody
         "deadline_hours": 72,                  1 to 7200 (300 days), default 72
         "callers": {IDENTITY: ADDRESS | null}  the person behind each caller, null for a machine
@@ -52,6 +54,8 @@ MAX_APPROVERS = 20
 MAX_LISTED = 1000
 MAX_DEADLINE_HOURS = 300 * 24
 DEFAULT_DEADLINE_HOURS = 72
+DEFAULT_REMINDER_HOURS = 24
+DEFAULT_ESCALATION_HOURS = 8
 
 _DOCUMENT_KEYS = frozenset({"tenants"})
 _TENANT_KEYS = frozenset(
@@ -60,6 +64,8 @@ _TENANT_KEYS = frozenset(
         "smallest_quorum",
         "recipients_may_approve",
         "escalation",
+        "escalation_hours",
+        "reminder_hours",
         "default_approvers",
         "deadline_hours",
         "callers",
@@ -75,9 +81,11 @@ class ApproverPolicy:
         eligible: Addresses, and domains written `@example.com`; at least one.
         smallest_quorum: Fewest distinct approvals any plan needs.
         recipients_may_approve: Whether a signer may also approve.
-        escalation: Addresses told when an approval is late or could not be delivered.
+        escalation: Eligible addresses asked when an approval is late or could not be delivered.
         default_approvers: Eligible addresses asked when a request names nobody.
         deadline_hours: How long approvers have when a request names no deadline.
+        reminder_hours: How long before the deadline people are reminded.
+        escalation_hours: How long before the deadline the escalation list is asked.
         callers: Caller identity, or role with `/*`, to the person's address; empty for a machine.
     """
 
@@ -88,6 +96,8 @@ class ApproverPolicy:
     default_approvers: tuple[str, ...]
     deadline_hours: int
     callers: Mapping[str, str]
+    reminder_hours: int = DEFAULT_REMINDER_HOURS
+    escalation_hours: int = DEFAULT_ESCALATION_HOURS
 
     def person_behind(self, caller: str) -> str | None:
         """Return the address of a caller's person, empty for a machine, None when not listed."""
@@ -266,16 +276,25 @@ def _policy(node: JsonObject) -> ApproverPolicy:
         recipients_may_approve=node.flag("recipients_may_approve", default=False),
         escalation=_addresses(node, "escalation"),
         default_approvers=_addresses(node, "default_approvers"),
-        deadline_hours=node.integer(
-            "deadline_hours", least=1, most=MAX_DEADLINE_HOURS, default=DEFAULT_DEADLINE_HOURS
-        ),
+        deadline_hours=_hours(node, "deadline_hours", DEFAULT_DEADLINE_HOURS),
         callers=_callers(node),
+        reminder_hours=_hours(node, "reminder_hours", DEFAULT_REMINDER_HOURS),
+        escalation_hours=_hours(node, "escalation_hours", DEFAULT_ESCALATION_HOURS),
     )
-    for index, address in enumerate(policy.default_approvers):
-        if not _listed(policy, address):
-            path = node.at(f"default_approvers[{index}]")
-            raise InvalidRequestError(f"{path} is not among the eligible.", field=path)
+    _require_eligible(policy, policy.default_approvers, node.at("default_approvers"))
+    _require_eligible(policy, policy.escalation, node.at("escalation"))
     return policy
+
+
+def _require_eligible(policy: ApproverPolicy, addresses: Sequence[str], path: str) -> None:
+    for index, address in enumerate(addresses):
+        if not _listed(policy, address):
+            place = f"{path}[{index}]"
+            raise InvalidRequestError(f"{place} is not among the eligible.", field=place)
+
+
+def _hours(node: JsonObject, key: str, default: int) -> int:
+    return node.integer(key, least=1, most=MAX_DEADLINE_HOURS, default=default)
 
 
 def _eligible(node: JsonObject) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ Rules:
 3. `due_kind` and `due_at` say what the sweep shall do next and when: one thing, the soonest. They
    are a hint; the sweep reads the plan again and its write carries the condition.
 4. Every change raises `revision` by one; a write names the revision it read.
+5. Who may decide are the approvers of the digest, each replaced by whoever took their place, and
+   those to whom the plan was escalated (`asking`).
 """
 
 from __future__ import annotations
@@ -125,6 +127,17 @@ class Decision:
     answers: tuple[FieldAnswer, ...] = ()
 
 
+class Delivery(StrEnum):
+    """What is known about one mail. None of it is ever a decision."""
+
+    UNKNOWN = ""
+    DELIVERED = "delivered"
+    BOUNCED = "bounced"
+    UNWANTED = "reported as unwanted"
+    SUPPRESSED = "suppressed"
+    REFUSED = "refused"
+
+
 @dataclass(frozen=True, slots=True)
 class IssuedLink:
     """Which link is the live one for an approver; the token itself is stored nowhere.
@@ -133,11 +146,62 @@ class IssuedLink:
         approver: Normalised address.
         token_sha256: SHA-256 (hex) of the approval token.
         mailed_at: When the mail with it was handed to the mail service, or None.
+        reminder: Whether it came with the reminder.
+        delivery: What is known about that mail.
     """
 
     approver: str
     token_sha256: str
     mailed_at: datetime | None = None
+    reminder: bool = False
+    delivery: Delivery = Delivery.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """Somebody who may decide although the plan did not name them at first (rule 5).
+
+    Attributes:
+        approver: Normalised address.
+        replaces: Whose place they took, or empty when they decide beside the others.
+        at: UTC.
+    """
+
+    approver: str
+    replaces: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an approver wants to know before deciding; decides nothing.
+
+    Attributes:
+        approver: Who asks.
+        text: Their words.
+        at: UTC.
+        mailed_at: When it was passed on to the requester, or None.
+    """
+
+    approver: str
+    text: str
+    at: datetime
+    mailed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignerMail:
+    """What is known about the vendor's mail to one signer: sent is not delivered.
+
+    Attributes:
+        order: The signer's place in the signing order, 1-based.
+        delivery: What became of the mail.
+        at: UTC.
+    """
+
+    order: int
+    delivery: Delivery
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +234,12 @@ class Plan:
         due_kind: What to do next, or None.
         due_at: When, UTC, or None.
         follow_up: What became of an executed plan.
+        stand_ins: Who may decide beside or in the place of `approvers`, oldest first (rule 5).
+        questions: What approvers asked, oldest first.
+        remind_at: When those who have not decided are reminded, UTC, or None.
+        escalate_at: When the policy's second list is asked too, UTC; None once it was.
+        mail_at: When to look at what is to be mailed, UTC, or None; a hint like `due_at`.
+        signer_mail: What is known about the mail to signers, newest for each.
         revision: 0 before it is first stored.
     """
 
@@ -198,6 +268,12 @@ class Plan:
     due_kind: DueKind | None = None
     due_at: datetime | None = None
     follow_up: FollowUp = FollowUp.NONE
+    stand_ins: tuple[StandIn, ...] = ()
+    questions: tuple[Question, ...] = ()
+    remind_at: datetime | None = None
+    escalate_at: datetime | None = None
+    mail_at: datetime | None = None
+    signer_mail: tuple[SignerMail, ...] = ()
     revision: int = 0
 
 
@@ -228,6 +304,17 @@ def digest_of(plan: Plan) -> str:
         "expiresAt": plan.expires_at.astimezone(UTC).isoformat(),
     }
     return sha256_hex(agreed)
+
+
+def deciders_of(plan: Plan) -> tuple[str, ...]:
+    """Return who may decide now (rule 5); whether one counts is the policy's affair."""
+    deciders = list(plan.approvers)
+    for one in plan.stand_ins:
+        if one.replaces in deciders:
+            deciders[deciders.index(one.replaces)] = one.approver
+        elif not one.replaces:
+            deciders.append(one.approver)
+    return tuple(deciders)
 
 
 def approvals_for(plan: Plan) -> tuple[Decision, ...]:

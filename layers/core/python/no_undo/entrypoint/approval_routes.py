@@ -60,6 +60,7 @@ def decide(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
         reason=fields.get(FormInput.REASON, ""),
         confirmation=fields.get(FormInput.CONFIRMATION, ""),
         answers={name: value for name, value in fields.items() if is_field_input(name)},
+        hand_over_to=fields.get(FormInput.HAND_OVER_TO, ""),
     )
     reply = record_decision(token, form, deps.gate, deps.showing, deps.hasher)
     return _page(reply.page, deps.pages, reply.form)

@@ -17,6 +17,7 @@ from no_undo.domain.redaction import RedactionTarget, TargetType
 from no_undo.domain.request import Assembly
 from no_undo.entrypoint.http_requests import Caller
 from no_undo.use_cases.close_request import Closing
+from no_undo.use_cases.reassign_approver import Reassignment
 from no_undo.use_cases.submit_request import Submission
 
 MAX_PROMPT = 10_000
@@ -176,6 +177,20 @@ class SubmitBody(BaseModel):
             assembly=Assembly(self.assembly),
             repeat_of=self.repeat_of,
         )
+
+
+class ReassignBody(BaseModel):
+    """Body of `POST /requests/{id}/reassign`."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    approver: str = Field(min_length=1, max_length=254)
+    to: str = Field(min_length=1, max_length=254)
+    reason: str = Field(min_length=1, max_length=2_000)
+
+    def reassignment(self) -> Reassignment:
+        """Return what the caller asks for."""
+        return Reassignment(approver=self.approver, to=self.to, reason=self.reason)
 
 
 class StatementBody(BaseModel):

@@ -22,8 +22,9 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import (
 from no_undo.domain.errors import ConflictError, InvalidRequestError
 from no_undo.entrypoint.http_requests import Caller, HttpRequest
 from no_undo.entrypoint.http_responses import HttpAnswer, json_answer, redirect_answer
-from no_undo.entrypoint.inputs import SubmitBody, read_body
+from no_undo.entrypoint.inputs import ReassignBody, SubmitBody, read_body
 from no_undo.use_cases.get_request import RequestView, document_url, get_request, list_requests
+from no_undo.use_cases.reassign_approver import reassign_approver
 from no_undo.use_cases.submit_request import offer_upload, submit_request
 from no_undo.use_cases.withdraw_request import withdraw_request
 
@@ -138,10 +139,21 @@ def withdraw(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
     return json_answer(200, as_json(view))
 
 
+def reassign(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
+    """Answer `POST /requests/{id}/reassign`."""
+    caller = request.caller(tenant_claim=TENANT_CLAIM)
+    request_id = request.path_parameters.get("id", "")
+    wanted = read_body(ReassignBody, request.json_body()).reassignment()
+    reassign_approver(request_id, caller.tenant, caller.identity, wanted, deps.gate)
+    view = get_request(request_id, caller.tenant, caller.identity, deps.store)
+    return json_answer(200, as_json(view))
+
+
 def as_json(view: RequestView) -> dict[str, Any]:
     """Return a view as JSON: states as text, times in ISO 8601."""
     body = dataclasses.asdict(view)
     body["created_at"] = view.created_at.isoformat()
     body["deadline"] = None if view.deadline is None else view.deadline.isoformat()
     body["approvers"] = [dataclasses.asdict(one) for one in view.approvers]
+    body["signers"] = [dataclasses.asdict(one) for one in view.signers]
     return body

@@ -14,6 +14,7 @@ class SentMail:
     to: str
     message: MailMessage
     tag: str
+    link: str = ""
 
 
 class MemoryMailer:
@@ -27,6 +28,6 @@ class MemoryMailer:
         """Start with nothing sent."""
         self.sent: list[SentMail] = []
 
-    def send(self, to: str, message: MailMessage, *, tag: str) -> None:
+    def send(self, to: str, message: MailMessage, *, tag: str, link: str = "") -> None:
         """Keep a message."""
-        self.sent.append(SentMail(to, message, tag))
+        self.sent.append(SentMail(to, message, tag, link))

@@ -14,7 +14,7 @@ from no_undo.domain.errors import StaleError
 from no_undo.domain.fence import Fence
 from no_undo.domain.ledger import LedgerEntry, Pause
 from no_undo.domain.link_opens import MAX_RECORDED_OPENS, opened, opens_chain_of
-from no_undo.domain.plan import IN_DOUBT, Plan
+from no_undo.domain.plan import IN_DOUBT, Plan, PlanState
 from no_undo.domain.request import Request
 from no_undo.ports import Change, NotWithdrawn, Row, Save, Unchanged
 
@@ -88,6 +88,25 @@ class MemoryStateStore:
             if stored is None or stored.revision != row.revision:
                 return
             self._rows[key] = _rescheduled(stored, row)
+
+    def reschedule_mail(self, plan: Plan) -> None:
+        """Store only when a plan's mail is looked at next; one that moved on is left alone."""
+        key = _key_of(plan)
+        with self._lock:
+            stored = self._rows.get(key)
+            if isinstance(stored, Plan) and stored.revision == plan.revision:
+                self._rows[key] = replace(stored, mail_at=plan.mail_at)
+
+    def plans_to_mail(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of waiting plans whose mail is due, soonest first."""
+        due = [
+            (plan.mail_at, plan.plan_id)
+            for plan in self._all(Plan)
+            if plan.state is PlanState.AWAITING_APPROVAL
+            and plan.mail_at is not None
+            and plan.mail_at <= now
+        ]
+        return tuple(plan_id for _, plan_id in sorted(due)[:limit])
 
     def due_plans(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of plans due at or before now, soonest first."""

@@ -42,11 +42,13 @@ from no_undo.use_cases.close_request import Closing, Telling, close_request
 from no_undo.use_cases.create_draft import Drafting, create_draft
 from no_undo.use_cases.current_plan import current_plan_id
 from no_undo.use_cases.gate import Gate, GateSettings
+from no_undo.use_cases.reassign_approver import Reassignment, reassign_approver
 from no_undo.use_cases.reconcile_sends import reconcile_sends
 from no_undo.use_cases.record_decision import DecisionForm, Reply, record_decision
-from no_undo.use_cases.request_approval import Asking, request_approval
+from no_undo.use_cases.request_approval import Asking, Mailing, request_approval
 from no_undo.use_cases.resume_execution import resume_execution
 from no_undo.use_cases.send_envelope import SendResult, send_envelope
+from no_undo.use_cases.send_reminders import send_reminders
 from no_undo.use_cases.show_approval import Showing, show_card
 from no_undo.use_cases.stage import PDF, Stages, put_json
 from no_undo.use_cases.withdraw_request import withdraw_request
@@ -221,7 +223,8 @@ class World:
         self.executions = watched(self.pipeline, "executions", watch)
         self.gate = Gate(store, self.policies, self.clock, tokens, self.settings)
         self.action = RecordingAction(esign, documents, self.store)
-        self.asking = Asking(waits, PlainPages(), mailer, FixedHasher(), LINK_BASE)
+        self.mailing = Mailing(PlainPages(), mailer, LINK_BASE)
+        self.asking = Asking(waits, self.mailing, FixedHasher())
         self.showing = Showing(store, documents, self.clock, LINK_BASE)
         self.stages = Stages(store, documents, self.clock)
         self.drafting = Drafting(esign, KIND)
@@ -317,6 +320,17 @@ class World:
         """Take a request back, as its caller."""
         with self.invocation("withdraw_request"):
             withdraw_request(request_id, TENANT, CALLER, self.gate, self.resumer)
+
+    def remind(self) -> dict[str, int]:
+        """Invoke the function that mails what is due once."""
+        with self.invocation("send_reminders"):
+            return send_reminders(self.gate, self.mailing)
+
+    def reassign(self, approver: str, to: str, request_id: str = "r1") -> None:
+        """Give one approver's place to another, as the caller."""
+        wanted = Reassignment(approver, to, "on holiday")
+        with self.invocation("reassign_approver"):
+            reassign_approver(request_id, TENANT, CALLER, wanted, self.gate)
 
     def open_card(self, token: str) -> Any:  # noqa: ANN401 - a card or a result
         """Open a link."""

@@ -24,10 +24,11 @@ from no_undo.domain.card import (
     CardRemoval,
     CardRepeat,
     CardWitness,
+    Choice,
 )
 from no_undo.domain.confirmation import words_for
 from no_undo.domain.field_routing import FieldRoute, WitnessSays
-from no_undo.domain.plan import Plan
+from no_undo.domain.plan import Plan, deciders_of
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict
 from no_undo.domain.request import Request
 from no_undo.ports import DocumentStore
@@ -93,13 +94,14 @@ def _card(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Car
         plan_digest=plan.digest,
         quorum=CardQuorum(
             needed=plan.quorum,
-            approver_count=len(plan.approvers),
+            approver_count=len(deciders_of(plan)),
             decisions=tuple(CardDecision(d.approver, d.verdict, d.at) for d in plan.decisions),
         ),
         deadline=plan.expires_at,
         approver=approver,
         confirmation_words=words_for(plan.digest, approver),
         form_action=base_url,
+        choices=_choices(plan),
         fields=_fields(sources.fields),
         redaction=_redaction(sources.verdict),
         findings=_findings(sources.verdict),
@@ -107,6 +109,12 @@ def _card(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Car
         not_read_back=UNREADABLE,
         repeat=CardRepeat(reference_of(plan.repeat_of)) if plan.repeat_of else None,
     )
+
+
+def _choices(plan: Plan) -> tuple[Choice, ...]:
+    """Return what the form offers; without an address nobody could be asked a question."""
+    asking = (Choice.ASK,) if plan.requester_email else ()
+    return (Choice.APPROVE, Choice.REJECT, *asking, Choice.HAND_OVER)
 
 
 def card_digest(plan: Plan, sources: CardSources, approver: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from no_undo.domain.approval import attests
-from no_undo.domain.approver_policy import still_eligible
+from no_undo.domain.approver_policy import ApproverPolicy, still_eligible
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.canonical_json import Json
 from no_undo.domain.errors import RefusedError, TransientError
@@ -96,6 +96,18 @@ class Gate:
             counts=self.counts,
         )
 
+    def policy(self, tenant: str) -> ApproverPolicy | None:
+        """Return today's policy of a tenant that has plans already.
+
+        Raises:
+            TransientError: It cannot be read, or the deployed one cannot be used: nothing is
+                decided until it can.
+        """
+        try:
+            return self.policies.policy(tenant)
+        except RefusedError as error:
+            raise TransientError(str(error)) from None
+
     def eligible(self, plan: Plan, approver: str) -> bool:
         """Return whether today's policy lets this person approve this plan (P5).
 
@@ -105,10 +117,7 @@ class Gate:
             TransientError: The policy cannot be read, or the deployed one cannot be used: nothing
                 is decided until it can.
         """
-        try:
-            policy = self.policies.policy(plan.tenant)
-        except RefusedError as error:
-            raise TransientError(str(error)) from None
+        policy = self.policy(plan.tenant)
         if policy is None:
             return False
         requesters = {plan.requester_email, policy.person_behind(plan.requester) or ""}

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from no_undo.domain.errors import ConflictError, NotFoundError
 from no_undo.domain.ledger import LedgerEntry, LedgerState
-from no_undo.domain.plan import Plan, PlanState, approvals_for, plan_id_of
+from no_undo.domain.plan import Plan, PlanState, approvals_for, deciders_of, plan_id_of
 from no_undo.domain.request import Ending, Request, RequestState, Stage
 from no_undo.ports import DocumentStore, StateStore
 
@@ -26,10 +26,27 @@ LIST_LIMIT = 50
 
 @dataclass(frozen=True, slots=True)
 class ApproverView:
-    """One approver as the caller may see them: `asked`, `not mailed`, `approve` or `reject`."""
+    """One approver as the caller may see them.
+
+    Attributes:
+        address: Their address.
+        says: `asked`, `not mailed`, `approve` or `reject`.
+        mail: What is known about the newest mail to them, a `Delivery`; empty while nothing is.
+        instead_of: Whose place they took, or empty.
+    """
 
     address: str
     says: str
+    mail: str = ""
+    instead_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignerView:
+    """What is known about the vendor's mail to one signer; sent is not delivered."""
+
+    order: int
+    mail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +65,7 @@ class RequestView:
         quorum: Needed approvals, 0 before a plan exists.
         approvals: Approvals given so far.
         approvers: Who was asked and what became of it.
+        signers: Signers whose mail something is known about.
         deadline: Until when they may decide, or None.
         attempts: How often the irreversible call was begun.
         document_sha256: SHA-256 of the document that was or will be sent, or empty.
@@ -67,6 +85,7 @@ class RequestView:
     quorum: int
     approvals: int
     approvers: tuple[ApproverView, ...]
+    signers: tuple[SignerView, ...]
     deadline: datetime | None
     attempts: int
     document_sha256: str
@@ -137,6 +156,7 @@ def view_of(request: Request, store: StateStore) -> RequestView:
         quorum=0 if plan is None else plan.quorum,
         approvals=0 if plan is None else len(approvals_for(plan)),
         approvers=() if plan is None else _approvers(plan),
+        signers=() if plan is None else _signers(plan),
         deadline=None if plan is None else plan.expires_at,
         attempts=_attempts(entry),
         document_sha256="" if plan is None else plan.document.sha256,
@@ -171,8 +191,18 @@ def _state(request: Request, plan: Plan | None) -> RequestState:
 
 def _approvers(plan: Plan) -> tuple[ApproverView, ...]:
     decided = {one.approver: one.verdict.value for one in plan.decisions}
-    mailed = {one.approver for one in plan.links if one.mailed_at is not None}
-    return tuple(
-        ApproverView(one, decided.get(one, "asked" if one in mailed else "not mailed"))
-        for one in plan.approvers
-    )
+    links = {one.approver: one for one in plan.links}
+    places = {one.approver: one.replaces for one in plan.stand_ins}
+
+    def view(approver: str) -> ApproverView:
+        link = links.get(approver)
+        asked = "asked" if link is not None and link.mailed_at is not None else "not mailed"
+        mail = "" if link is None else link.delivery.value
+        said = decided.get(approver, asked)
+        return ApproverView(approver, said, mail, places.get(approver, ""))
+
+    return tuple(view(one) for one in deciders_of(plan))
+
+
+def _signers(plan: Plan) -> tuple[SignerView, ...]:
+    return tuple(SignerView(one.order, one.delivery.value) for one in plan.signer_mail)

@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from no_undo.domain.addresses import MAX_ADDRESS_OCTETS, check_address
 from no_undo.domain.approval import (
     ApprovalLink,
+    LinkState,
     decide,
     seconds_to_wait,
     used,
     wrong_confirmation,
 )
+from no_undo.domain.asking import asked, put_in_place
 from no_undo.domain.canonical_json import Json
-from no_undo.domain.card import Card, FormInput, FormState
+from no_undo.domain.card import Card, Choice, FormInput, FormState
 from no_undo.domain.confirmation import matches
-from no_undo.domain.errors import NotEligibleError, PlanChangedError, RefusedError, StaleError
+from no_undo.domain.errors import (
+    ConflictError,
+    InvalidRequestError,
+    NotEligibleError,
+    PlanChangedError,
+    RefusedError,
+    StaleError,
+)
 from no_undo.domain.field_answers import FieldAnswers, read_answers
-from no_undo.domain.plan import Decision, FieldAnswer, Plan, PlanState, Verdict, approvals_for
+from no_undo.domain.plan import (
+    Decision,
+    FieldAnswer,
+    Plan,
+    PlanState,
+    Question,
+    StandIn,
+    Verdict,
+    approvals_for,
+)
 from no_undo.domain.results import (
     Result,
     approved_complete,
     approved_paused,
     approved_waiting,
+    handed_over,
     page_error,
+    question_sent,
     rejected,
     superseded,
     too_many_tries,
@@ -36,6 +57,10 @@ from no_undo.use_cases.gate import MAX_ROUNDS, Gate, event_of
 from no_undo.use_cases.show_approval import Opened, Showing, open_link
 
 MAX_REASON = 2_000
+_REASON_NEEDED = {
+    str(Choice.REJECT): "Say why you reject; the requester will read it.",
+    str(Choice.ASK): "Write your question; the requester will read it.",
+}
 CARD_CHANGED = "This page has changed since you opened it. Please read it again, then decide."
 _OUR_PATH = re.compile(r"[a-z0-9_.\[\]]{1,100}", re.ASCII)
 """A field path that is no text out of a document: only such a one is named in the audit."""
@@ -48,10 +73,11 @@ class DecisionForm:
     Attributes:
         plan_digest: Digest of the plan that was shown.
         card_digest: Digest of the card that was shown.
-        decision: `approve` or `reject`.
+        decision: One of `Choice`; only `approve` and `reject` decide.
         reason: Their words, at most 2,000 characters.
         confirmation: The two typed words.
         answers: Answers to single fields, by input name.
+        hand_over_to: Address of the other person, for a hand-over.
     """
 
     plan_digest: str
@@ -60,6 +86,7 @@ class DecisionForm:
     reason: str
     confirmation: str
     answers: Mapping[str, str] = field(default_factory=dict[str, str])
+    hand_over_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +135,7 @@ def _decide(  # noqa: PLR0913, PLR0917 - what was posted, and the ports it takes
     sources = card_sources(opened.request, showing.documents)
     card = card_for(opened.plan, sources, opened.link.approver, _base(token, showing))
     said = read_answers(card, form.answers, form.decision)
-    errors = _errors(form, said, opened.plan, opened.link)
+    errors = _errors(form, card, said, opened.plan)
     # Nothing typed is no guess: a robot that posts the bare form is not counted.
     if FormInput.CONFIRMATION in errors and form.confirmation.strip():
         wait = seconds_to_wait(opened.link, gate.clock.now())
@@ -117,24 +144,26 @@ def _decide(  # noqa: PLR0913, PLR0917 - what was posted, and the ports it takes
         _count_wrong(opened.link, opened.plan, gate)
     if errors:
         return _again(card, form, errors)
+    if form.decision == Choice.ASK:
+        return _ask(opened, card, form, gate)
+    if form.decision == Choice.HAND_OVER:
+        return _hand_over(opened, card, form, gate)
     if form.card_digest != card.digest and form.plan_digest == opened.plan.digest:
         gate.record(opened.plan, "decision.refused", opened.link.approver, code="card_changed")
         return _again(card, form, {FormInput.CARD_DIGEST: CARD_CHANGED})
     return _commit(opened, form, said.answers, gate, hasher)
 
 
-def _errors(
-    form: DecisionForm, said: FieldAnswers, plan: Plan, link: ApprovalLink
-) -> dict[str, str]:
+def _errors(form: DecisionForm, card: Card, said: FieldAnswers, plan: Plan) -> dict[str, str]:
     """Check the form; one sentence per input that needs something."""
     errors = dict(said.errors)
-    if form.decision not in tuple(Verdict):
-        errors[FormInput.DECISION] = "Choose whether you approve or reject."
-    if form.decision == Verdict.REJECT and not form.reason.strip():
-        errors[FormInput.REASON] = "Say why you reject; the requester will read it."
+    if form.decision not in card.choices:
+        errors[FormInput.DECISION] = "Choose what you decide."
+    if form.decision in _REASON_NEEDED and not form.reason.strip():
+        errors[FormInput.REASON] = _REASON_NEEDED[form.decision]
     if len(form.reason) > MAX_REASON:
         errors[FormInput.REASON] = f"Use at most {MAX_REASON:,} characters."
-    if not matches(form.confirmation, plan.digest, link.approver):
+    if not matches(form.confirmation, plan.digest, card.approver):
         errors[FormInput.CONFIRMATION] = (
             "Type the two words that stand in the last sentence of this page."
         )
@@ -146,8 +175,51 @@ def _again(card: Card, form: DecisionForm, errors: dict[str, str]) -> Reply:
         **form.answers,
         FormInput.DECISION: form.decision,
         FormInput.REASON: form.reason[:MAX_REASON],
+        FormInput.HAND_OVER_TO: form.hand_over_to[:MAX_ADDRESS_OCTETS],
     }
     return Reply(card, FormState(entered=entered, errors=errors))
+
+
+def _ask(opened: Opened, card: Card, form: DecisionForm, gate: Gate) -> Reply:
+    """Keep a question for the requester; `send_reminders` mails it. It decides nothing."""
+    plan, approver = opened.plan, opened.link.approver
+    question = Question(approver, form.reason.strip(), gate.clock.now())
+    try:
+        changed = asked(plan, question)
+    except ConflictError as refusal:
+        return _again(card, form, {FormInput.REASON: _sentence(refusal)})
+    event = event_of(plan, "question.asked", approver, question.at, question=question.text)
+    gate.store.commit(
+        Change(plan.request_id, event, (Save(changed), NotWithdrawn(plan.request_id)))
+    )
+    return Reply(question_sent(reference=card.reference, title=card.title))
+
+
+def _hand_over(opened: Opened, card: Card, form: DecisionForm, gate: Gate) -> Reply:
+    """Give this person's place to another; `send_reminders` mails them. It decides nothing."""
+    plan, link, now = opened.plan, opened.link, gate.clock.now()
+    try:
+        to = check_address(form.hand_over_to, field="The address")
+        stand_in = StandIn(to, link.approver, now)
+        changed = put_in_place(plan, stand_in, eligible=gate.eligible(plan, to))
+    except InvalidRequestError as refusal:
+        return _again(card, form, {FormInput.HAND_OVER_TO: _sentence(refusal)})
+    event = event_of(plan, "approval.handed_over", link.approver, now, to=to)
+    writes = (
+        Save(changed),
+        Save(replace(link, state=LinkState.SUPERSEDED)),
+        NotWithdrawn(plan.request_id),
+    )
+    gate.store.commit(Change(plan.request_id, event, writes))
+    return Reply(handed_over(reference=card.reference, title=card.title))
+
+
+def _sentence(refusal: InvalidRequestError) -> str:
+    """Return a refusal for a reader: the API's field names are not theirs."""
+    text = str(refusal).removeprefix("to ").rstrip(".")
+    if refusal.field == "to":
+        text = f"this person {text}"
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _count_wrong(link: ApprovalLink, plan: Plan, gate: Gate) -> None:

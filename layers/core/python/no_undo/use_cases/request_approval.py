@@ -7,14 +7,28 @@ new one and supersedes it. A link that was mailed is never mailed again by this 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import TypedDict
 
 from no_undo.actions.esign_send import KIND
 from no_undo.domain.approval import ApprovalLink, LinkState, token_sha256
+from no_undo.domain.approver_policy import ApproverPolicy
+from no_undo.domain.asking import delivered_as, escalation_at, reminder_at
+from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.errors import StaleError, VendorRefusedError
 from no_undo.domain.notices import ApprovalMailKind, ApprovalNotice
-from no_undo.domain.plan import DueKind, IssuedLink, Plan, PlanState, digest_of, plan_id_of
+from no_undo.domain.plan import (
+    Delivery,
+    DueKind,
+    IssuedLink,
+    Plan,
+    PlanState,
+    deciders_of,
+    digest_of,
+    plan_id_of,
+)
 from no_undo.domain.request import Request, RequestState
 from no_undo.domain.waiting import Wait, WaitKind
 from no_undo.ports import Change, KeyedHasher, Mailer, Pages, Save, WaitStore
@@ -28,22 +42,33 @@ ACTOR = "request_approval"
 
 
 @dataclass(frozen=True, slots=True)
+class Mailing:
+    """What mails links to approvers, and words to requesters.
+
+    Attributes:
+        pages: Renders the mail.
+        mailer: Sends it.
+        link_base: Public address of the API; a link is `<link_base>/approvals/<token>`.
+    """
+
+    pages: Pages
+    mailer: Mailer
+    link_base: str
+
+
+@dataclass(frozen=True, slots=True)
 class Asking:
     """What asks people for their decision.
 
     Attributes:
         waits: Parked task tokens.
-        pages: Renders the mail.
-        mailer: Sends it.
+        mailing: Mails the links.
         hasher: Hashes recipients for the audit.
-        link_base: Public address of the API; a link is `<link_base>/approvals/<token>`.
     """
 
     waits: WaitStore
-    pages: Pages
-    mailer: Mailer
+    mailing: Mailing
     hasher: KeyedHasher
-    link_base: str
 
 
 def request_approval(request_id: str, task_token: str, gate: Gate, asking: Asking) -> None:
@@ -60,9 +85,15 @@ def request_approval(request_id: str, task_token: str, gate: Gate, asking: Askin
     asking.waits.put(wait)
     plan = gate.store.plan(wait.plan_id) or _store_plan(request, gate, asking)
     if plan.state is PlanState.AWAITING_APPROVAL:
-        for approver in plan.approvers:
+        for approver in deciders_of(plan):
             _ask(plan.plan_id, approver, gate, asking)
     park(wait, gate, asking.waits, ACTOR)
+
+
+class _Later(TypedDict):
+    remind_at: datetime | None
+    escalate_at: datetime | None
+    mail_at: datetime | None
 
 
 def plan_for(request: Request, gate: Gate) -> Plan:
@@ -90,8 +121,18 @@ def plan_for(request: Request, gate: Gate) -> Plan:
         repeat_of=request.repeat_of,
         due_kind=DueKind.EXPIRE,
         due_at=expires_at,
+        **_later(now, expires_at, gate.policy(request.tenant)),
     )
     return replace(plan, digest=digest_of(plan))
+
+
+def _later(now: datetime, expires_at: datetime, policy: ApproverPolicy | None) -> _Later:
+    """Fix when people are reminded and the matter escalates; without a policy nobody counts."""
+    if policy is None:
+        return _Later(remind_at=None, escalate_at=None, mail_at=None)
+    remind_at = reminder_at(now, expires_at, policy.reminder_hours)
+    escalate_at = escalation_at(now, expires_at, policy.escalation_hours)
+    return _Later(remind_at=remind_at, escalate_at=escalate_at, mail_at=min(remind_at, escalate_at))
 
 
 def _store_plan(request: Request, gate: Gate, asking: Asking) -> Plan:
@@ -137,7 +178,8 @@ def _ask(plan_id: str, approver: str, gate: Gate, asking: Asking) -> None:
             return
         token = issue_link(plan, approver, ACTOR, gate)
         if token is not None:
-            _mail(plan, approver, token, gate, asking)
+            kind = ApprovalMailKind.REQUEST
+            mail_link(plan, approver, token, kind, ACTOR, gate, asking.mailing)
             return
     raise StaleError("the plan kept changing while a link was being issued")
 
@@ -145,26 +187,59 @@ def _ask(plan_id: str, approver: str, gate: Gate, asking: Asking) -> None:
 def _has_to_be_asked(plan: Plan, approver: str) -> bool:
     if plan.state is not PlanState.AWAITING_APPROVAL:
         return False
-    mailed = any(one.approver == approver and one.mailed_at is not None for one in plan.links)
+    mailed = any(
+        one.approver == approver and (one.mailed_at is not None or one.delivery is Delivery.REFUSED)
+        for one in plan.links
+    )
     decided = any(one.approver == approver for one in plan.decisions)
     return not (mailed or decided)
 
 
-def _mail(plan: Plan, approver: str, token: str, gate: Gate, asking: Asking) -> None:
-    message = asking.pages.approval_mail(
-        notice_for(plan, approver, link_of(asking.link_base, token), ApprovalMailKind.REQUEST)
+def mail_link(  # noqa: PLR0913, PLR0917 - what is mailed to whom, and the ports it takes
+    plan: Plan,
+    approver: str,
+    token: str,
+    kind: ApprovalMailKind,
+    actor: str,
+    gate: Gate,
+    mailing: Mailing,
+) -> None:
+    """Mail one link to its approver and mark it on the plan.
+
+    One bad address must not keep the others from deciding: it is marked, shows on the request and
+    escalates.
+
+    Raises:
+        TransientError: The mail was not taken this time; the link is not marked.
+    """
+    message = mailing.pages.approval_mail(
+        notice_for(plan, approver, link_of(mailing.link_base, token), kind)
     )
+    hashed = token_sha256(token)
     try:
-        asking.mailer.send(approver, message, tag=plan.request_id)
+        mailing.mailer.send(approver, message, tag=plan.request_id, link=hashed)
     except VendorRefusedError:
-        # One bad address must not keep the others from deciding; it shows on the request.
-        gate.record(plan, "approval.mail_refused", ACTOR, approver=approver)
+        _mark(
+            plan.plan_id,
+            AuditEvent("approval.mail_refused", actor, gate.clock.now(), {"approver": approver}),
+            lambda now_plan, at: delivered_as(now_plan, hashed, Delivery.REFUSED, at),
+            gate,
+        )
         return
-    mark_mailed(plan.plan_id, approver, token_sha256(token), ACTOR, gate)
+    mark_mailed(plan.plan_id, approver, hashed, actor, gate)
 
 
-def issue_link(plan: Plan, approver: str, actor: str, gate: Gate) -> str | None:
+def issue_link(
+    plan: Plan, approver: str, actor: str, gate: Gate, *, reminder: bool = False
+) -> str | None:
     """Store a fresh link for one approver and supersede the older one; return its token.
+
+    Args:
+        plan: As just read.
+        approver: For whom.
+        actor: Which function does it.
+        gate: Store, clock and tokens.
+        reminder: Whether it goes out with the reminder.
 
     Returns:
         The token, to be mailed and then forgotten; None when the plan moved on meanwhile.
@@ -172,7 +247,8 @@ def issue_link(plan: Plan, approver: str, actor: str, gate: Gate) -> str | None:
     token = gate.tokens.token()
     hashed = token_sha256(token)
     older = next((one for one in plan.links if one.approver == approver), None)
-    links = (*(one for one in plan.links if one.approver != approver), IssuedLink(approver, hashed))
+    fresh = IssuedLink(approver, hashed, reminder=reminder)
+    links = (*(one for one in plan.links if one.approver != approver), fresh)
     writes = [
         Save(replace(plan, links=links)),
         Save(ApprovalLink(hashed, plan.plan_id, plan.request_id, approver, plan.expires_at)),
@@ -191,17 +267,28 @@ def issue_link(plan: Plan, approver: str, actor: str, gate: Gate) -> str | None:
 
 def mark_mailed(plan_id: str, approver: str, hashed: str, actor: str, gate: Gate) -> None:
     """Note that the mail with an approver's link was handed to the mail service."""
+
+    def marked(plan: Plan, at: datetime) -> Plan:
+        links = tuple(
+            replace(one, mailed_at=at) if one.token_sha256 == hashed else one for one in plan.links
+        )
+        return replace(plan, links=links)
+
+    event = AuditEvent("approval.asked", actor, gate.clock.now(), {"approver": approver})
+    _mark(plan_id, event, marked, gate)
+
+
+def _mark(
+    plan_id: str, event: AuditEvent, change: Callable[[Plan, datetime], Plan], gate: Gate
+) -> None:
     for _ in range(MAX_ROUNDS):
         plan = gate.store.plan(plan_id)
         if plan is None:
             return
         now = gate.clock.now()
-        links = tuple(
-            replace(one, mailed_at=now) if one.token_sha256 == hashed else one for one in plan.links
-        )
-        event = event_of(plan, "approval.asked", actor, now, approver=approver)
+        recorded = replace(event, at=now, plan_id=plan_id)
         try:
-            gate.store.commit(Change(plan.request_id, event, (Save(replace(plan, links=links)),)))
+            gate.store.commit(Change(plan.request_id, recorded, (Save(change(plan, now)),)))
         except StaleError:
             continue
         return
@@ -223,7 +310,7 @@ def notice_for(plan: Plan, approver: str, link: str, kind: ApprovalMailKind) -> 
         irreversibility_sentence=irreversibility_sentence(),
         approver=approver,
         needed=plan.quorum,
-        approver_count=len(plan.approvers),
+        approver_count=len(deciders_of(plan)),
         deadline=plan.expires_at,
         link=link,
     )
