@@ -21,6 +21,7 @@ ROOT_CALLER = f"arn:aws:iam::{ACCOUNT_ID}:root"
 REQUESTER = "requester@example.com"
 
 APPROVER = "approver@example.com"
+ESCALATION = "escalation@example.com"
 
 # Anybody at example.com may approve, except the requester and the recipients.
 _APPROVER_POLICY = {
@@ -28,6 +29,7 @@ _APPROVER_POLICY = {
         ACCOUNT_ID: {
             "eligible": ["@example.com"],
             "default_approvers": [APPROVER],
+            "escalation": [ESCALATION],
             "callers": {ROOT_CALLER: REQUESTER},
         },
     }

@@ -171,6 +171,10 @@ REVIEWED: Final[dict[str, Grants]] = {
     | RESUME
     | may(PIPELINE, "states:StartExecution")
     | may(EXECUTIONS, "states:DescribeExecution"),
+    "record_mail_event": APPEND
+    | read("ApprovalsTable", "RequestsTable")
+    | write("PlansTable")
+    | MAIL,
     "send_reminders": APPEND
     | may("PlansTable/index/MailIndex", "dynamodb:Query")
     | write("PlansTable", "ApprovalsTable")

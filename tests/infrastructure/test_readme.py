@@ -31,7 +31,6 @@ DOCUMENTS: Final = sorted(
 NOT_THERE_YET: Final = (
     "agent_tools",
     "export_audit",
-    "record_mail_event",
 )
 """Functions of the design that README and architecture.md say are missing."""
 _NOT_IN_CI: Final = {"long", "e2e_aws"}

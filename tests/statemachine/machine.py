@@ -337,6 +337,15 @@ class Machine:
         event = json.loads((ROOT / "events/send_reminders.json").read_text())
         self.invoke("send_reminders", event)
 
+    def mail_event(self, sample: str, request_id: str, token: str = "") -> None:
+        """Let SES say what became of a mail."""
+        event = json.loads((ROOT / f"events/mail/{sample}.json").read_text())
+        tags = event["detail"]["mail"]["tags"]
+        tags["request_id"] = [request_id]
+        if token:
+            tags["link"] = [token_sha256(token)]
+        self.invoke("record_mail_event", event)
+
     def deliver_all(self) -> None:
         """Let the stream be heard to its end."""
         while self.stream:

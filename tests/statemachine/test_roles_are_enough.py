@@ -211,7 +211,9 @@ def asked_around(machine: AwsMachine) -> None:
         "reassign_approver", "POST /requests/{id}/reassign", body=reassigned, id=request_id
     )
     machine.remind()
-    assert machine.tokens_of("frank@example.com")
+    [secret] = machine.tokens_of("frank@example.com")
+    machine.mail_event("bounce", request_id, secret)
+    machine.mail_event("bounce_requester", request_id)
     machine.clock.advance(timedelta(hours=70))
     machine.remind()
     assert len(machine.tokens_of(APPROVERS[1])) > 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from no_undo.domain.plan import Delivery
 from no_undo.entrypoint.http_requests import Caller, HttpRequest
 from no_undo.entrypoint.inputs import (
     CloseInput,
@@ -18,6 +19,7 @@ from no_undo.entrypoint.inputs import (
     WaitInput,
     read_body,
 )
+from no_undo.entrypoint.mail_events import mail_event
 from no_undo.entrypoint.plan_stream import PlanChange, plan_changes
 from no_undo.entrypoint.request_routes import TENANT_CLAIM
 from tests.infrastructure.template import function_of_route, functions, routes
@@ -132,12 +134,24 @@ def test_reassigning_reads_whose_place_goes_to_whom() -> None:
     assert (wanted.approver, wanted.to) == ("dave@example.com", "frank@example.com")
 
 
+def test_a_mail_event_says_what_became_of_which_mail() -> None:
+    event = mail_event(the_event("record_mail_event"))
+
+    assert (event.delivery, event.request_id) == (Delivery.BOUNCED, REQUEST_ID)
+
+
 @pytest.mark.parametrize("function", ["reconcile_sends", "send_reminders"])
 def test_a_scheduled_function_takes_whatever_the_schedule_sends(function: str) -> None:
     assert the_event(function)["detail-type"] == "Scheduled Event"
 
 
 def test_every_function_is_covered_here() -> None:
-    elsewhere = {"close_request", "resume_execution", "reconcile_sends", "send_reminders"}
+    elsewhere = {
+        "close_request",
+        "resume_execution",
+        "reconcile_sends",
+        "send_reminders",
+        "record_mail_event",
+    }
 
     assert {*STAGES, *WAITS, *ROUTED, *elsewhere} == set(functions())

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from no_undo.adapters.botocore_errors import AWS_ERRORS, error_code, translated
 from no_undo.domain.errors import VendorRefusedError
-from no_undo.domain.mail import MailMessage
+from no_undo.domain.mail import LINK_TAG, REQUEST_TAG, MailMessage
 
 if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
-
-TAG_NAME: Final = "request_id"
-LINK_TAG_NAME: Final = "link"
-"""Names of the message tags that `record_mail_event` reads."""
 
 _REFUSED: Final = frozenset(
     {
@@ -65,7 +61,7 @@ class SesMailer:
                 Content={"Simple": _content(message)},
                 EmailTags=[
                     {"Name": name, "Value": value}
-                    for name, value in ((TAG_NAME, tag), (LINK_TAG_NAME, link))
+                    for name, value in ((REQUEST_TAG, tag), (LINK_TAG, link))
                     if value
                 ],
                 **self._options,
