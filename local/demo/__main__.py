@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx
 
+from local.demo.audit import export_audit, verify_export
 from local.demo.checks import check_audit, check_signed
 from local.demo.people import (
     DemoError,
@@ -114,6 +115,8 @@ def run(data: Path, *, crash: bool) -> str:
     story.tell("the signed document is checked against what was approved, and archived")
     story.tell(check_signed(signed, vendor.root_certificate()))
     story.tell(check_audit(running, request_id))
+    exported = export_audit(running, results_of(data))
+    story.tell(verify_export(exported))
     sends = wait_for(lambda: vendor.folder_of(request_id), "the envelope at the vendor")["sends"]
     digest = hashlib.sha256(signed.read_bytes()).hexdigest()
     return (
@@ -203,9 +206,14 @@ def _open_view(api: ApiClient, request_id: str) -> dict[str, Any]:
 def fetch_signed(api: ApiClient, request_id: str, data: Path) -> Path:
     """Download the archived signed document as its caller would."""
     url = api.location(f"/requests/{request_id}/document")
-    path = data.parent / "signed.pdf" if data == DATA else data / "signed.pdf"
+    path = results_of(data) / "signed.pdf"
     path.write_bytes(httpx.get(url, timeout=30.0).raise_for_status().content)
     return path
+
+
+def results_of(data: Path) -> Path:
+    """Return where a demo leaves its results: beside its own stack, or in a folder of its own."""
+    return data.parent if data == DATA else data
 
 
 if __name__ == "__main__":

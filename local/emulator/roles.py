@@ -12,6 +12,11 @@ AWS: it is authorized on the sending identity and the configuration set (Service
     Reference, Amazon SES).
 Correction: it is authorized on the identity of ``FromEmailAddress``; the configuration set is
     **not** checked.
+
+Gap: the condition key ``s3:if-none-match`` is absent, so a policy that asks for conditional writes
+    refuses every write.
+AWS: it holds the header of a ``PutObject`` (S3 user guide, "Enforce conditional writes").
+Correction: it is taken from the header.
 """
 
 # ruff: noqa: SLF001 -- corrections reach into private parts of the emulator; pins guard them
@@ -128,10 +133,20 @@ def _sender_identity(original: Callable[..., str]) -> Callable[..., str]:
     return resource_arn
 
 
+def _conditional_write(original: Callable[..., Json]) -> Callable[..., Json]:
+    def context(action: str, query: Json, path: str, headers: Json) -> Json:
+        found = original(action, query, path, headers)
+        header = headers.get("if-none-match")
+        return {**found, "s3:if-none-match": header} if header else found
+
+    return context
+
+
 def install() -> None:
     """Run the tasks of a state machine with its role, and send mail as the identity it names."""
     actions = pins.module("core.iam_actions")
     pins.replace(actions, "_ses_v2_resource_arn", "96f8ace790be", _sender_identity)
+    pins.replace(actions, "_s3_object_context", "3a43e6ca9f51", _conditional_write)
     service = pins.module("services.stepfunctions")
     role = _MachineRole(service)
     service._execute_task = role.remember(service._execute_task)

@@ -56,6 +56,7 @@ def local_parameters(
         "SettleSeconds": "2",
         "PollSeconds": "1",
         "DriverCheckSeconds": "10",
+        "AuditRetentionDays": "1",
         "SendTimeoutSeconds": "25",
         "VendorTimeoutSeconds": "5",
     }

@@ -43,6 +43,7 @@ QUICK = {
     "VendorTimeoutSeconds": "3",
     "DriverCheckSeconds": "3",
     "SweepSchedule": "rate(1 hour)",
+    "AuditExportSchedule": "rate(1 hour)",
 }
 """A short lease of 26 seconds that still leaves time to kill a sender inside its call, and no
 sweep but those that a test asks for."""

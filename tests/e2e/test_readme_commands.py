@@ -11,6 +11,7 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -53,6 +54,19 @@ def run(target: str, data: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def verified(export: Path) -> dict[str, Any]:
+    """Run the README's command on an export, with the path alone replaced."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [line] = [one for one in readme.splitlines() if "no-undo audit verify" in one]
+    command = shlex.split(line.replace(".local/audit-export", str(export)))
+    ended = subprocess.run(  # noqa: S603 - our own command
+        command, cwd=ROOT, env=plain_environment(), capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    answer: dict[str, Any] = json.loads(ended.stdout)
+    return answer
+
+
 @pytest.fixture
 def data(tmp_path: Path, build_folder: Path) -> Path:
     """A data folder outside the checkout, where no other stack is; what is built is shared."""
@@ -63,7 +77,10 @@ def data(tmp_path: Path, build_folder: Path) -> Path:
 
 
 def test_the_demo_ends_with_one_send_and_a_signed_pdf(data: Path) -> None:
-    """Runs `make demo`."""
+    """Runs `make demo`.
+
+    Runs `.venv/bin/no-undo audit verify .local/audit-export --key .local/audit-export/public-key.pem`.
+    """  # noqa: E501 - one command
     ended = run("demo", data)
 
     assert ended.returncode == 0, ended.stderr
@@ -71,6 +88,7 @@ def test_the_demo_ends_with_one_send_and_a_signed_pdf(data: Path) -> None:
     assert last.startswith("demo: COMPLETED sends=1 signed=")
     assert (data / "signed.pdf").read_bytes().startswith(b"%PDF-")
     assert any("all signatures validate" in line for line in story)
+    assert verified(data / "audit-export")["verified"] is True
 
 
 def test_the_demo_with_a_killed_sender_still_sends_once(data: Path) -> None:

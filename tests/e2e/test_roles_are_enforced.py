@@ -42,6 +42,7 @@ FUNCTIONS = (
     "ReconcileSends",
     "SettlePlan",
     "ReceiveWebhook",
+    "ExportAudit",
 )
 DENIED = frozenset({"AccessDeniedException", "AccessDenied"})
 
@@ -82,6 +83,30 @@ def change_the_audit(client: Client, site: Site) -> None:
     client("dynamodb").delete_item(TableName=site.tables["Audit"], Key=key)
 
 
+def empty_the_outbox(client: Client, site: Site) -> None:
+    key = {"chain_seq": {"S": "nothing#000000000001"}}
+    client("dynamodb").delete_item(TableName=site.tables["AuditOutbox"], Key=key)
+
+
+def sign_a_checkpoint(client: Client, site: Site) -> None:
+    client("kms").sign(
+        KeyId=site.running.outputs["AuditKeyArn"],
+        Message=b"a forged checkpoint",
+        MessageType="RAW",
+        SigningAlgorithm="ED25519_SHA_512",
+    )
+
+
+def overwrite_an_exported_file(client: Client, site: Site) -> None:
+    bucket = site.running.outputs["AuditBucketName"]
+    client("s3").put_object(Bucket=bucket, Key="checkpoints/000000000001", Body=b"")
+
+
+def delete_an_exported_file(client: Client, site: Site) -> None:
+    bucket = site.running.outputs["AuditBucketName"]
+    client("s3").delete_object(Bucket=bucket, Key="checkpoints/000000000001")
+
+
 ALLOWED: dict[Callable[[Client, Site], None], set[str]] = {
     read_esign_secret: {
         "CreateDraft",
@@ -95,6 +120,10 @@ ALLOWED: dict[Callable[[Client, Site], None], set[str]] = {
     read_task_tokens: {"ResumeExecution"},
     invoke_the_sender: set(),
     change_the_audit: set(),
+    empty_the_outbox: {"ExportAudit"},
+    sign_a_checkpoint: {"ExportAudit"},
+    overwrite_an_exported_file: set(),
+    delete_an_exported_file: set(),
 }
 
 

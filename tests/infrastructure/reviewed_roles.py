@@ -181,6 +181,13 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("PlansTable", "dynamodb:UpdateItem")
     | POLICY
     | MAIL,
+    "export_audit": may("AuditTable", "dynamodb:BatchGetItem")
+    | read("AuditOutboxTable")
+    | may("AuditOutboxTable", "dynamodb:Scan", "dynamodb:DeleteItem")
+    | write("AuditExportTable")
+    | may("AuditBucket/*", "s3:PutObject", where="s3:if-none-match Null false")
+    | may("AuditBucket/*", "s3:GetObject")
+    | may("AuditKey", "kms:Sign", "kms:GetPublicKey"),
     # Anybody may call it: with a good signature it changes when a plan is looked at, no more.
     "receive_webhook": read("PlansTable")
     | RESCHEDULE

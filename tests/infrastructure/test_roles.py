@@ -221,13 +221,27 @@ def test_the_keys_of_the_chain_of_opens_match_and_no_others(
 
 
 def test_every_role_may_only_add_to_the_audit() -> None:
-    assert holders(r" on AuditTable") == holders(r"^dynamodb:PutItem on AuditTable")
-    assert holders(r"^(?!dynamodb:PutItem )\S+ on AuditTable") == set()
-    assert holders(r"^dynamodb:(Update|Delete)\w* on AuditOutboxTable") == set()
+    assert holders(r"^dynamodb:(?!PutItem |BatchGetItem )\S+ on AuditTable") == set()
+    assert holders(r"^dynamodb:BatchGetItem on AuditTable") == {"export_audit"}
+
+
+def test_only_the_export_empties_the_outbox_moves_its_head_and_signs() -> None:
+    assert holders(r"^dynamodb:(Update|Delete)\w* on AuditOutboxTable") == {"export_audit"}
+    assert holders(r"^dynamodb:(Put|Update|Delete)\w* on AuditExportTable") == {"export_audit"}
+    assert holders(r" on AuditKey") == {"export_audit"}
+
+
+def test_exported_files_can_be_put_once_and_not_deleted_or_overwritten() -> None:
+    assert holders(r"^s3:\w+ on AuditBucket") == {"export_audit"}
+    assert {one for one in grants("export_audit") if one.startswith("s3:Put")} == {
+        "s3:PutObject on AuditBucket/* where s3:if-none-match Null false"
+    }
+    assert holders(r"^s3:(Delete|Bypass)\w* on AuditBucket") == set()
+    assert holders(r"^s3:PutObject(Retention|LegalHold)") == set()
 
 
 def test_nobody_deletes_evidence() -> None:
-    kept = r" on (Requests|Plans|Ledger|Fence|Approvals|Audit|AuditHeads)Table"
+    kept = r" on (Requests|Plans|Ledger|Fence|Approvals|Audit|AuditHeads|AuditExport)Table"
 
     assert holders(r"^dynamodb:Delete\w*" + kept) == set()
     assert holders(r"^s3:Delete\w* on DocumentsBucket/(?!uploads/)") == set()

@@ -44,10 +44,13 @@ def test_the_tables_of_the_design_are_there() -> None:
         "AuditTable",
         "AuditHeadsTable",
         "AuditOutboxTable",
+        "AuditExportTable",
     }
 
 
-@pytest.mark.parametrize("name", [*EVIDENCE, "DocumentsBucket", "HashKey"])
+@pytest.mark.parametrize(
+    "name", [*EVIDENCE, "DocumentsBucket", "AuditBucket", "HashKey", "AuditKey"]
+)
 def test_evidence_outlives_the_stack_without_a_fixed_name(name: str) -> None:
     resource = resources()[name]
 
@@ -92,6 +95,29 @@ def test_a_bucket_is_private_encrypted_and_versioned(name: str) -> None:
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
     assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+
+
+def test_exported_audit_files_are_locked_in_compliance_mode() -> None:
+    bucket = properties("AuditBucket")
+
+    assert bucket["ObjectLockEnabled"] is True
+    rule = bucket["ObjectLockConfiguration"]["Rule"]["DefaultRetention"]
+    assert rule == {"Mode": "COMPLIANCE", "Days": {"Ref": "AuditRetentionDays"}}
+    assert parameter_default("AuditRetentionDays") >= 3650
+    assert "LifecycleConfiguration" not in bucket
+
+
+def test_checkpoints_are_signed_by_a_key_of_their_own() -> None:
+    key = properties("AuditKey")
+
+    assert (key["KeySpec"], key["KeyUsage"]) == ("ECC_NIST_EDWARDS25519", "SIGN_VERIFY")
+
+
+def test_an_export_that_lags_or_is_silent_is_an_alarm() -> None:
+    alarm = properties("AuditExportLagAlarm")
+
+    assert alarm["MetricName"] == "AuditExportLagSeconds"
+    assert alarm["TreatMissingData"] == "breaching"
 
 
 def test_only_uploads_that_no_request_took_are_forgotten() -> None:

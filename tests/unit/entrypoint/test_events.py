@@ -140,9 +140,13 @@ def test_a_mail_event_says_what_became_of_which_mail() -> None:
     assert (event.delivery, event.request_id) == (Delivery.BOUNCED, REQUEST_ID)
 
 
-@pytest.mark.parametrize("function", ["reconcile_sends", "send_reminders"])
+@pytest.mark.parametrize("function", ["reconcile_sends", "send_reminders", "export_audit"])
 def test_a_scheduled_function_takes_whatever_the_schedule_sends(function: str) -> None:
     assert the_event(function)["detail-type"] == "Scheduled Event"
+
+
+def test_the_export_takes_whatever_the_schedule_sends() -> None:
+    assert the_event("export_audit")["detail-type"] == "Scheduled Event"
 
 
 def test_every_function_is_covered_here() -> None:
@@ -152,6 +156,7 @@ def test_every_function_is_covered_here() -> None:
         "reconcile_sends",
         "send_reminders",
         "record_mail_event",
+        "export_audit",
     }
 
     assert {*STAGES, *WAITS, *ROUTED, *elsewhere} == set(functions())

@@ -21,15 +21,18 @@ from no_undo.adapters.aws_config import (
     documents_client_config,
     state_client_config,
 )
+from no_undo.adapters.dynamodb_audit_export import DynamoDbAuditOutbox, ExportTables
 from no_undo.adapters.dynamodb_rows import TableNames
 from no_undo.adapters.dynamodb_state_store import DynamoDbStateStore
 from no_undo.adapters.dynamodb_transactions import Backoff
 from no_undo.adapters.dynamodb_waits import DynamoDbWaits
 from no_undo.adapters.foxit_esign import FoxitESignGateway
 from no_undo.adapters.jinja_pages import JinjaPages
+from no_undo.adapters.kms_checkpoint_signer import KmsCheckpointSigner
 from no_undo.adapters.kms_hasher import KmsHasher
 from no_undo.adapters.lambda_resumer import LambdaResumer
 from no_undo.adapters.lambda_sweeper import LambdaSweeper
+from no_undo.adapters.s3_audit_archive import S3AuditArchive
 from no_undo.adapters.s3_documents import S3DocumentStore
 from no_undo.adapters.secretsmanager_secrets import SecretsManagerSecrets
 from no_undo.adapters.ses_mailer import SesMailer
@@ -45,6 +48,7 @@ from no_undo.use_cases.assemble_document import Assembly
 from no_undo.use_cases.close_request import Telling
 from no_undo.use_cases.create_draft import Drafting
 from no_undo.use_cases.detection import Detection
+from no_undo.use_cases.export_audit import Exporting
 from no_undo.use_cases.extract_fields import Extraction
 from no_undo.use_cases.gate import Gate
 from no_undo.use_cases.redact_document import Redaction
@@ -348,6 +352,31 @@ class Dependencies:
 
         pem = self.settings.optional("SIGNATURE_TRUST_ROOTS").encode("ascii")
         return Archiving(self.esign, PyhankoSignatureValidator((pem,) if pem else ()))
+
+    @cached_property
+    def outbox(self) -> DynamoDbAuditOutbox:
+        """What the audit export has done and has to do."""
+        text = self.settings.text
+        tables = ExportTables(
+            audit=text("AUDIT_TABLE_NAME"),
+            outbox=text("AUDIT_OUTBOX_TABLE_NAME"),
+            export=text("AUDIT_EXPORT_TABLE_NAME"),
+        )
+        return DynamoDbAuditOutbox(self._client("dynamodb"), tables)
+
+    @cached_property
+    def exporting(self) -> Exporting:
+        """For Export Audit."""
+        archive = S3AuditArchive(
+            self._client("s3", documents_client_config), self.settings.text("AUDIT_BUCKET_NAME")
+        )
+        return Exporting(
+            outbox=self.outbox,
+            archive=archive,
+            signer=KmsCheckpointSigner(self._client("kms"), self.settings.text("AUDIT_KEY_ID")),
+            clock=self.clock,
+            origin=self.settings.text("AUDIT_ORIGIN"),
+        )
 
     @cached_property
     def telling(self) -> Telling:

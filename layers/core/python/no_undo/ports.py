@@ -5,15 +5,17 @@ Every method raises only errors from `no_undo.domain.errors`: an adapter transla
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Protocol
 
 from no_undo.domain.approval import ApprovalLink
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.audit_chain import AuditEvent, AuditRecord
+from no_undo.domain.audit_export import ExportHead, Manifest
 from no_undo.domain.card import Card, FormState
+from no_undo.domain.checkpoint import Checkpoint
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.envelope import ActivityHistory, Envelope, SendAnswer, SignedDocument
 from no_undo.domain.fence import Fence
@@ -24,6 +26,7 @@ from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice
 from no_undo.domain.pii import Finding
 from no_undo.domain.plan import FollowUp, Plan
+from no_undo.domain.receipt import Anchor
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.reconciliation import LookUpAnswer
 from no_undo.domain.redaction import ChannelVerdict, RedactionTarget
@@ -726,4 +729,95 @@ class ExportedFiles(Protocol):
 
     def read(self, name: str, limit: int) -> bytes | None:
         """Return at most the first `limit` bytes of a file, or None when there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A checkpoint that was claimed and may not be written completely: whoever comes repeats it."""
+
+    manifest: Manifest
+    segments: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportState:
+    """How far the export has come.
+
+    Attributes:
+        revision: Of the stored row; 0 before the first claim.
+        head: The newest checkpoint that is written completely.
+        claim: The next one, once it is claimed.
+    """
+
+    revision: int = 0
+    head: ExportHead = field(default_factory=ExportHead)
+    claim: Claim | None = None
+
+
+class AuditOutbox(Protocol):
+    """The records that are not exported yet, and how far the export has come."""
+
+    def state(self) -> ExportState:
+        """Return how far the export has come."""
+        ...
+
+    def pending(self, *, limit: int) -> tuple[AuditRecord, ...]:
+        """Return records that are not exported, each chain's without a gap and in order.
+
+        Raises:
+            TamperedError: A stored line does not have the hash that its transaction noted.
+        """
+        ...
+
+    def claim(self, state: ExportState, claim: Claim) -> ExportState:
+        """Claim the next checkpoint.
+
+        Raises:
+            StaleError: Another run claimed or finished one meanwhile.
+        """
+        ...
+
+    def keep_anchors(self, anchors: Sequence[Anchor]) -> None:
+        """Keep the proofs that receipts are made of; the same again changes nothing."""
+        ...
+
+    def clear(self, records: Iterable[tuple[str, int]]) -> None:
+        """Forget that these records (chain and number) are to be exported; again is no error."""
+        ...
+
+    def advance(self, state: ExportState, head: ExportHead) -> None:
+        """Note that the claimed checkpoint is written completely.
+
+        Raises:
+            StaleError: Another run noted it already.
+        """
+        ...
+
+
+class AnchorSource(Protocol):
+    """The proofs that receipts are made of."""
+
+    def anchor(self, request_id: str) -> Anchor | None:
+        """Return the newest anchor of a request's ending, or None before it is exported."""
+        ...
+
+
+class AuditArchive(Protocol):
+    """Where exported files are kept for good: each name is written once."""
+
+    def put_once(self, name: str, content: bytes) -> bytes:
+        """Store a file under a name that nobody used; return what is stored there now.
+
+        Returns:
+            The content, or what an earlier run stored under this name.
+        """
+        ...
+
+
+class CheckpointSigner(Protocol):
+    """Signs checkpoints with a key that never leaves its place."""
+
+    def sign(self, checkpoint: Checkpoint) -> bytes:
+        """Return the signed note of a checkpoint."""
         ...

@@ -12,12 +12,21 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from no_undo.cli import calibration, documents, extraction, instruction, lab, operations, requests
+from no_undo.cli import (
+    audit,
+    calibration,
+    documents,
+    extraction,
+    instruction,
+    lab,
+    operations,
+    requests,
+)
 from no_undo.cli.api import ApiClient, ApiError
 from no_undo.cli.output import Exit, tell
 from no_undo.domain.errors import NoUndoError
 
-GROUPS = (requests, operations, instruction, documents, extraction, calibration, lab)
+GROUPS = (requests, operations, instruction, documents, extraction, calibration, audit, lab)
 
 
 def main(

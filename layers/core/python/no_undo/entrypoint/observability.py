@@ -11,6 +11,7 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.logging.utils import copy_config_to_registered_loggers
 from aws_lambda_powertools.metrics import MetricUnit
 
+from no_undo.use_cases.export_audit import ExportReport
 from no_undo.use_cases.list_in_doubt import Waiting
 
 SERVICE = "no-undo"
@@ -72,3 +73,17 @@ def _publish(values: Mapping[str, float]) -> None:
         unit = MetricUnit.Seconds if name.endswith("Seconds") else MetricUnit.Count
         metrics.add_metric(name=name, unit=unit, value=value)
     metrics.flush_metrics()
+
+
+def publish_export(report: ExportReport) -> None:
+    """Publish what a run of the export did, and how old the oldest record is that is left.
+
+    The lag alarm looks at the age, and at its absence: a run that fails publishes nothing.
+    """
+    _publish(
+        {
+            "AuditCheckpoints": report.checkpoints,
+            "AuditRecordsExported": report.records,
+            "AuditExportLagSeconds": report.lag.total_seconds(),
+        }
+    )
