@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from no_undo.domain.canary import Canary, Withdrawal
 from no_undo.domain.floors import Floors, floors_for
 from no_undo.domain.words import Word
 from no_undo.ports import ExtractionAnswer
@@ -42,6 +43,26 @@ class FixedFloors:
     def floors(self, document_type: str) -> Floors:
         """Return the row, a built-in one by default."""
         return floors_for(document_type, self.rows)
+
+
+@dataclass
+class MemoryCanaries:
+    """Implements `ports.CanaryStore` in memory."""
+
+    kept: tuple[Canary, ...] = ()
+    withdrawn: dict[str, Withdrawal] = field(default_factory=dict[str, Withdrawal])
+
+    def canaries(self) -> tuple[Canary, ...]:
+        """Return every canary."""
+        return self.kept
+
+    def withdrawal(self, document_type: str) -> Withdrawal | None:
+        """Return what was withdrawn, or None."""
+        return self.withdrawn.get(document_type)
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """Store a withdrawal."""
+        self.withdrawn[withdrawal.document_type] = withdrawal
 
 
 @dataclass

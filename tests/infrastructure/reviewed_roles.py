@@ -93,6 +93,15 @@ REVIEWED: Final[dict[str, Grants]] = {
     | write("RequestsTable")
     | STORE_DOCUMENTS
     | THRESHOLDS
+    | may("DocumentsBucket/drift/*", "s3:GetObject")
+    | may("DocumentsBucket", "s3:ListBucket", where="s3:prefix StringLike drift/*")
+    | may("ExtractionSecret", "secretsmanager:GetSecretValue"),
+    # What it writes can only take automatic acceptance away.
+    "check_canaries": APPEND
+    | THRESHOLDS
+    | may("DocumentsBucket", "s3:ListBucket", where="s3:prefix StringLike canaries/*, drift/*")
+    | may("DocumentsBucket/canaries/*", "s3:GetObject")
+    | may("DocumentsBucket/drift/*", "s3:GetObject", "s3:PutObject")
     | may("ExtractionSecret", "secretsmanager:GetSecretValue"),
     "assemble_document": APPEND
     | write("RequestsTable")

@@ -130,7 +130,7 @@ def test_only_functions_that_talk_to_esign_read_its_secret() -> None:
 
 def test_each_vendor_secret_is_read_for_its_own_purpose() -> None:
     assert holders(r" on PdfServicesSecret") == {"assemble_document"}
-    assert holders(r" on ExtractionSecret") == {"extract_fields"}
+    assert holders(r" on ExtractionSecret") == {"extract_fields", "check_canaries"}
     assert holders(r" on RedactionSecret") == {"redact_document"}
     assert holders(r" on WebhookSecret") == {"receive_webhook"}
 

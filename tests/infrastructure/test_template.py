@@ -145,6 +145,13 @@ def test_the_state_outlasts_every_timeout_that_the_sender_can_be_given() -> None
     assert limits["MaxValue"] < states()["Send Envelope"]["TimeoutSeconds"]
 
 
+def test_canaries_are_read_only_where_a_schedule_was_given() -> None:
+    """They cost vendor credits, so the parameter is empty and the rule conditional."""
+    assert parameter_default("CanarySchedule") == ""
+    assert resources()["CanaryRule"]["Condition"] == "ReadsCanaries"
+    assert "Events" not in functions()["check_canaries"]
+
+
 def test_every_state_outlasts_its_function() -> None:
     substitutions = properties("SigningPipeline")["DefinitionSubstitutions"]
     for name, state in states().items():
@@ -226,6 +233,7 @@ def test_the_gateway_may_call_every_function_that_has_a_route() -> None:
     allowed = {
         named(one["Properties"]["FunctionName"])
         for one in resources("AWS::Lambda::Permission").values()
+        if one["Properties"]["Principal"] == "apigateway.amazonaws.com"
     }
     called = {
         named(one["Properties"]["IntegrationUri"])

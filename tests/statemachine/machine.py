@@ -48,7 +48,7 @@ from no_undo.use_cases.detection import Detection
 from no_undo.use_cases.extract_fields import Extraction
 from no_undo.use_cases.redact_document import Redaction
 from no_undo.use_cases.verify_redaction import Verification
-from tests.fakes.extraction import FixedFloors
+from tests.fakes.extraction import FixedFloors, MemoryCanaries, ScriptedExtraction
 from tests.infrastructure.template import ROOT, folder_of, functions
 from tests.statemachine.definition import Json, definition, function_of, tasks
 from tests.statemachine.deployment import ACCOUNT, environment
@@ -214,7 +214,8 @@ class Machine:
             "sweeper": NoSweeper(),
             "pages": pages,
             "esign": self.esign,
-            "extraction": Extraction(None, inspector, FixedFloors()),
+            "extraction": Extraction(None, inspector, FixedFloors(), MemoryCanaries()),
+            "extraction_service": ScriptedExtraction({"understand": {"total_amount": 1.0}}),
             "assembly": Assembly(inspector, press, press, pages),
             "redaction": Redaction(self.eraser, Detection(PaperReaders(), NoDetector())),
             "archiving": Archiving(self.esign, self.validator),
@@ -227,6 +228,8 @@ class Machine:
             "waits": self.waits,
             "documents": self.documents,
             "policies": self.policies,
+            "floors": FixedFloors(),
+            "canaries": MemoryCanaries(),
             "hasher": FixedHasher(),
             "mailer": self.mailer,
             "verification": paper_verification(FixedHasher()),

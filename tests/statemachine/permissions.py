@@ -108,6 +108,8 @@ def _holds(operator: str, condition_key: str, values: list[str], call: Call) -> 
             return call.key in values
         case "dynamodb:Attributes", "ForAllValues:StringEquals":
             return call.attributes <= set(values)
+        case "s3:prefix", "StringLike":
+            return any(fnmatchcase(call.key, one) for one in values)
         case _:
             raise ValueError(f"nobody taught this test about {operator} of {condition_key}")
 
@@ -144,6 +146,9 @@ def _attributes(parameters: Parameters) -> frozenset[str]:
 def _s3(operation: str, parameters: Parameters) -> Iterator[Call]:
     version = "Version" if "VersionId" in parameters and operation == "GetObject" else ""
     bucket = _LOGICAL[parameters["Bucket"]]
+    if operation == "ListObjectsV2":
+        yield Call("s3:ListBucket", bucket, key=parameters["Prefix"])
+        return
     yield Call(f"s3:{operation}{version}", f"{bucket}/{parameters['Key']}")
 
 

@@ -7,6 +7,7 @@ a path that nobody walks.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 import pytest
 from moto import mock_aws
 
+from no_undo.domain.canary import Expectation, ReadField
 from no_undo.domain.link_opens import MAX_RECORDED_OPENS
 from no_undo.domain.plan import PlanState
 from no_undo.domain.request import RequestState
@@ -28,6 +30,7 @@ from tests.statemachine.permissions import Call, allowed, unused
 
 BY_DYNAMODB: Final = "DynamoDB uses the key on the function's behalf"
 BY_LAMBDA: Final = "Lambda reads the stream, and keeps what failed, with the function's role"
+NONE: Final = (None, None, None)
 VENDOR: Final = "the vendor is a stand-in here"
 
 UNSEEN: Final[Mapping[str, str]] = {
@@ -57,6 +60,7 @@ UNSEEN_OF: Final[Mapping[str, Mapping[str, str]]] = {
         "s3:GetObjectVersion on DocumentsBucket/requests/*": VENDOR,
         "s3:PutObject on DocumentsBucket/requests/*": VENDOR,
         "ssm:GetParameter on parameter/${AWS::StackName}/thresholds": VENDOR,
+        "s3:GetObject on DocumentsBucket/drift/*": VENDOR,
     },
     "record_decision": {
         "kms:GenerateMac on HashKey": "only where fields are disputed, and nothing is read here",
@@ -221,6 +225,16 @@ def asked_around(machine: AwsMachine) -> None:
     machine.run()
 
 
+def a_canary_sings(machine: AwsMachine) -> None:
+    """Read a known document again; the vendor answers differently than expected."""
+    expected = Expectation("understand", "engine=1", {"total_amount": ReadField(2.0, None, NONE)})
+    for name, body in (("json", json.dumps(expected.as_json()).encode()), ("pdf", b"%PDF-1.7")):
+        key = f"canaries/invoice/page.{name}"
+        client("s3").put_object(Bucket="documentsbucket", Key=key, Body=body)
+    for _ in range(2):
+        assert machine.invoke("check_canaries", {}) == {"checked": 1, "drifted": 1, "failed": 0}
+
+
 def refused_at_the_door(machine: AwsMachine) -> None:
     """Hand in what cannot be understood, with a key."""
     answer = machine.ask(
@@ -253,6 +267,7 @@ STORIES: Final[tuple[Callable[[AwsMachine], object], ...]] = (
     expired_and_restarted,
     mailed_late,
     asked_around,
+    a_canary_sings,
 )
 
 

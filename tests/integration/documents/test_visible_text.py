@@ -25,7 +25,7 @@ from no_undo.lab.memory_store import MemoryStateStore
 from no_undo.ports import Change, Save
 from no_undo.use_cases.extract_fields import HIDDEN_TEXT, Extraction, extract_fields
 from no_undo.use_cases.stage import Stages, get_json
-from tests.fakes.extraction import FixedFloors, ScriptedExtraction, cited
+from tests.fakes.extraction import FixedFloors, MemoryCanaries, ScriptedExtraction, cited
 from tests.integration.documents.pdf_maker import add_page, edited, saved, with_operators
 
 INSPECTOR = PdfiumDocumentInspector()
@@ -177,7 +177,7 @@ def test_hidden_text_adds_no_recipient_and_its_amount_is_disputed(how: str) -> N
     vendor = ScriptedExtraction({"understand": obeyed, "agentic": obeyed})
 
     stages = Stages(store, documents, FixedClock())
-    extract_fields("r1", stages, Extraction(vendor, INSPECTOR, FixedFloors()))
+    extract_fields("r1", stages, Extraction(vendor, INSPECTOR, FixedFloors(), MemoryCanaries()))
 
     stored = store.request("r1")
     assert stored is not None

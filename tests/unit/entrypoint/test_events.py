@@ -140,7 +140,9 @@ def test_a_mail_event_says_what_became_of_which_mail() -> None:
     assert (event.delivery, event.request_id) == (Delivery.BOUNCED, REQUEST_ID)
 
 
-@pytest.mark.parametrize("function", ["reconcile_sends", "send_reminders", "export_audit"])
+@pytest.mark.parametrize(
+    "function", ["reconcile_sends", "send_reminders", "export_audit", "check_canaries"]
+)
 def test_a_scheduled_function_takes_whatever_the_schedule_sends(function: str) -> None:
     assert the_event(function)["detail-type"] == "Scheduled Event"
 
@@ -154,6 +156,7 @@ def test_every_function_is_covered_here() -> None:
         "close_request",
         "resume_execution",
         "reconcile_sends",
+        "check_canaries",
         "send_reminders",
         "record_mail_event",
         "export_audit",

@@ -10,6 +10,7 @@ import pytest
 
 from no_undo.domain.audit_chain import AuditEvent, Provenance
 from no_undo.domain.calibration import Calibration
+from no_undo.domain.canary import Withdrawal
 from no_undo.domain.errors import TransientError, VendorRefusedError
 from no_undo.domain.floors import FLOORS
 from no_undo.domain.request import Request, Source, Stage
@@ -24,7 +25,7 @@ from no_undo.use_cases.extract_fields import (
     extract_fields,
 )
 from no_undo.use_cases.stage import Stages, get_json
-from tests.fakes.extraction import FINGERPRINT, FixedFloors, ScriptedExtraction
+from tests.fakes.extraction import FINGERPRINT, FixedFloors, MemoryCanaries, ScriptedExtraction
 from tests.statemachine.paper import PaperInspector
 
 NO_EVIDENCE = "No documents were compared with the truth, so no field is accepted automatically."
@@ -68,6 +69,23 @@ def stages_at(stage: Stage = Stage.EXTRACT) -> Stages:
     return Stages(store, documents, FixedClock(NOW))
 
 
+def using(
+    vendor: ScriptedExtraction | None,
+    reader: Reader | None = None,
+    *,
+    floors: FixedFloors | None = None,
+    canaries: MemoryCanaries | None = None,
+    second_readings: bool = True,
+) -> Extraction:
+    return Extraction(
+        vendor,
+        reader or Reader(),
+        floors or FixedFloors(),
+        canaries or MemoryCanaries(),
+        second_readings=second_readings,
+    )
+
+
 def stored(stages: Stages) -> Request:
     request = stages.store.request("r1")
     assert request is not None
@@ -86,7 +104,7 @@ def says(field: dict[str, Any]) -> dict[str, str]:
 def test_every_answer_is_stored_with_its_fingerprint_and_audited() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE, "agentic": UNSURE})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(vendor))
 
     artefacts = stored(stages).artefacts
     assert vendor.asked == ["extract understand", "parse understand", "extract agentic"]
@@ -108,7 +126,7 @@ def test_every_answer_is_stored_with_its_fingerprint_and_audited() -> None:
 def test_second_readings_are_not_bought_where_the_page_itself_speaks_about_every_value() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(vendor))
 
     assert vendor.asked == ["extract understand"]
     assert stored(stages).stage is Stage.ASSEMBLE
@@ -117,7 +135,11 @@ def test_second_readings_are_not_bought_where_the_page_itself_speaks_about_every
 def test_second_readings_are_never_bought_where_the_deployment_says_so() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors(), second_readings=False))
+    extract_fields(
+        "r1",
+        stages,
+        using(vendor, second_readings=False),
+    )
 
     assert vendor.asked == ["extract understand"]
     assert NO_SECOND_READING not in stored(stages).notes
@@ -127,7 +149,7 @@ def test_a_second_reading_that_differs_is_a_dispute() -> None:
     other = {**UNSURE, "vendor_name": "Kingston Haulage Ltd"}
     stages, vendor = stages_at(), ScriptedExtraction({"understand": UNSURE, "agentic": other})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(vendor))
 
     vendor_name = fields_of(stages)["vendor_name"]
     assert says(vendor_name)["second reading"] == "disagrees"
@@ -142,7 +164,7 @@ def test_a_second_reading_that_cannot_be_had_does_not_stop_the_run(error: Except
         {"understand": UNSURE}, fails={"parse understand": error, "extract agentic": error}
     )
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(vendor))
 
     assert stored(stages).notes == ("an earlier note", NO_SECOND_READING, NO_EVIDENCE)
     assert fields_of(stages)["vendor_name"]["route"] == "human"
@@ -155,11 +177,11 @@ def test_a_repeated_run_pays_for_no_answer_twice() -> None:
     first = ScriptedExtraction(vendor.data, fails={"extract understand": late})
 
     with pytest.raises(TransientError):
-        extract_fields("r1", stages, Extraction(first, Reader(), FixedFloors()))
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+        extract_fields("r1", stages, using(first))
+    extract_fields("r1", stages, using(vendor))
     request = replace(stored(stages), stage=Stage.EXTRACT)
     stages.store.commit(Change("r1", AuditEvent("test", "test", NOW), (Save(request),)))
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(vendor))
 
     assert vendor.asked == ["extract understand", "parse understand", "extract agentic"]
 
@@ -167,7 +189,7 @@ def test_a_repeated_run_pays_for_no_answer_twice() -> None:
 def test_a_run_that_comes_late_stores_nothing() -> None:
     stages, vendor = stages_at(Stage.ASSEMBLE), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(vendor))
 
     assert vendor.asked == []
     assert len(stages.store.chain("r1")) == 1
@@ -176,7 +198,7 @@ def test_a_run_that_comes_late_stores_nothing() -> None:
 def test_without_an_account_the_run_goes_on_and_reads_nothing() -> None:
     stages = stages_at()
 
-    extract_fields("r1", stages, Extraction(None, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(None))
 
     assert stored(stages).stage is Stage.ASSEMBLE
     assert stored(stages).artefacts == {}
@@ -185,7 +207,7 @@ def test_without_an_account_the_run_goes_on_and_reads_nothing() -> None:
 def test_hidden_text_is_told_on_the_card() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(hidden=3), FixedFloors()))
+    extract_fields("r1", stages, using(vendor, Reader(hidden=3)))
 
     assert stored(stages).notes == ("an earlier note", HIDDEN_TEXT, NO_EVIDENCE)
 
@@ -193,21 +215,21 @@ def test_hidden_text_is_told_on_the_card() -> None:
 def test_nothing_is_automatic_while_nobody_has_compared_documents_with_the_truth() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(complete=True), FixedFloors()))
+    extract_fields("r1", stages, using(vendor, Reader(complete=True)))
 
     assert {one["route"] for one in fields_of(stages).values()} == {"human"}
 
 
 def with_evidence(documents: int, fingerprint: str = FINGERPRINT) -> FixedFloors:
     """Return floors with so many labelled documents, none of them wrong."""
-    evidence = Calibration(fingerprint, date(2026, 3, 1), documents, 0)
+    evidence = Calibration(fingerprint, date(2026, 3, 1), documents, 0, "first")
     return FixedFloors({"invoice": replace(FLOORS["invoice"], calibration=evidence)})
 
 
 def test_enough_evidence_about_this_engine_makes_confirmed_values_automatic() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), with_evidence(60)))
+    extract_fields("r1", stages, using(vendor, floors=with_evidence(60)))
 
     assert {path for path, one in fields_of(stages).items() if one["route"] == "auto"} == set(READ)
     assert stored(stages).notes[-1] == (
@@ -219,7 +241,7 @@ def test_enough_evidence_about_this_engine_makes_confirmed_values_automatic() ->
 def test_too_little_evidence_prints_its_bound_and_accepts_nothing() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), with_evidence(16)))
+    extract_fields("r1", stages, using(vendor, floors=with_evidence(16)))
 
     assert {one["route"] for one in fields_of(stages).values()} == {"human"}
     assert "0 wrong of 16: true error rate could be up to 17 %" in stored(stages).notes[-1]
@@ -229,16 +251,49 @@ def test_evidence_about_another_engine_accepts_nothing_and_says_so() -> None:
     drifted = FINGERPRINT.replace("traits=none", "traits=null-for-not-found")
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ}, fingerprint=drifted)
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), with_evidence(60)))
+    extract_fields("r1", stages, using(vendor, floors=with_evidence(60)))
 
     assert {one["route"] for one in fields_of(stages).values()} == {"human"}
     assert "not the one that was compared with the truth" in stored(stages).notes[-1]
 
 
+def withdrawn(evidence: str) -> MemoryCanaries:
+    """Return canaries that have withdrawn some evidence."""
+    return MemoryCanaries(
+        withdrawn={"invoice": Withdrawal("invoice", evidence, NOW, ("page: fingerprint",))}
+    )
+
+
+def test_drift_takes_automatic_acceptance_away_and_shows_on_the_card() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields(
+        "r1", stages, using(vendor, floors=with_evidence(60), canaries=withdrawn("first"))
+    )
+
+    assert {one["route"] for one in fields_of(stages).values()} == {"human"}
+    assert stored(stages).notes[-1] == (
+        "The extraction engine answers differently than when it was compared with the truth "
+        "(found on 2026-03-02), so no field is accepted automatically."
+    )
+    body = get_json(stages.documents, stored(stages).artefacts["fields"])
+    assert (body["calibrated"], body["drift"]["changes"]) == (False, ["page: fingerprint"])
+
+
+def test_a_new_calibration_ends_a_withdrawal() -> None:
+    stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
+
+    extract_fields(
+        "r1", stages, using(vendor, floors=with_evidence(60), canaries=withdrawn("earlier"))
+    )
+
+    assert "auto" in {one["route"] for one in fields_of(stages).values()}
+
+
 def test_the_stored_field_keeps_value_type_page_and_place() -> None:
     stages, vendor = stages_at(), ScriptedExtraction({"understand": READ})
 
-    extract_fields("r1", stages, Extraction(vendor, Reader(), FixedFloors()))
+    extract_fields("r1", stages, using(vendor))
 
     total = fields_of(stages)["total_amount"]
     assert (total["value"], total["typed"], total["label"]) == ("110.0", 110.0, "Total amount")

@@ -33,6 +33,7 @@ from no_undo.adapters.kms_hasher import KmsHasher
 from no_undo.adapters.lambda_resumer import LambdaResumer
 from no_undo.adapters.lambda_sweeper import LambdaSweeper
 from no_undo.adapters.s3_audit_archive import S3AuditArchive
+from no_undo.adapters.s3_canaries import S3CanaryStore
 from no_undo.adapters.s3_documents import S3DocumentStore
 from no_undo.adapters.secretsmanager_secrets import SecretsManagerSecrets
 from no_undo.adapters.ses_mailer import SesMailer
@@ -45,6 +46,7 @@ from no_undo.domain.audit_chain import Provenance
 from no_undo.settings import Settings
 from no_undo.use_cases.archive_signed_document import Archiving
 from no_undo.use_cases.assemble_document import Assembly
+from no_undo.use_cases.check_canaries import CanaryCheck
 from no_undo.use_cases.close_request import Telling
 from no_undo.use_cases.create_draft import Drafting
 from no_undo.use_cases.detection import Detection
@@ -59,7 +61,7 @@ from no_undo.use_cases.submit_request import Door
 from no_undo.use_cases.verify_redaction import Verification
 
 if TYPE_CHECKING:
-    from no_undo.ports import DocumentInspector
+    from no_undo.ports import DocumentInspector, ExtractionService
 
 
 READER_SECONDS = 50.0
@@ -145,6 +147,12 @@ class Dependencies:
         """The floors of the walk with their evidence."""
         client = self._client("ssm")
         return SsmFloorsSource(client, self.settings.text("THRESHOLDS_PARAMETER"), self.clock)
+
+    @cached_property
+    def canaries(self) -> S3CanaryStore:
+        """Canaries, and what they withdrew."""
+        client = self._client("s3", documents_client_config)
+        return S3CanaryStore(client, self.settings.text("DOCUMENTS_BUCKET_NAME"))
 
     @cached_property
     def hasher(self) -> KmsHasher:
@@ -268,22 +276,34 @@ class Dependencies:
         )
 
     @cached_property
-    def extraction(self) -> Extraction:
-        """For Extract Fields."""
+    def extraction_service(self) -> ExtractionService | None:
+        """The extraction vendor, None without an account."""
         from no_undo.adapters.nutrient_extraction import NutrientExtraction  # noqa: PLC0415
 
-        service = None
-        if self.settings.is_yes("EXTRACTION_ACCOUNT"):
-            service = NutrientExtraction(
-                self.settings.text("EXTRACTION_BASE_URL"),
-                self._secret("EXTRACTION_SECRET_ARN")["api_key"],
-                timeout_seconds=READING_SECONDS,
-            )
+        if not self.settings.is_yes("EXTRACTION_ACCOUNT"):
+            return None
+        return NutrientExtraction(
+            self.settings.text("EXTRACTION_BASE_URL"),
+            self._secret("EXTRACTION_SECRET_ARN")["api_key"],
+            timeout_seconds=READING_SECONDS,
+        )
+
+    @cached_property
+    def extraction(self) -> Extraction:
+        """For Extract Fields."""
         return Extraction(
-            service,
+            self.extraction_service,
             self.inspector,
             self.floors,
+            self.canaries,
             second_readings=self.settings.is_yes("SECOND_READINGS"),
+        )
+
+    @cached_property
+    def canary_check(self) -> CanaryCheck:
+        """For Check Canaries."""
+        return CanaryCheck(
+            self.extraction_service, self.canaries, self.floors, self.store, self.clock
         )
 
     @cached_property

@@ -14,6 +14,7 @@ from no_undo.domain.approval import ApprovalLink
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.audit_chain import AuditEvent, AuditRecord
 from no_undo.domain.audit_export import ExportHead, Manifest
+from no_undo.domain.canary import Canary, Withdrawal
 from no_undo.domain.card import Card, FormState
 from no_undo.domain.checkpoint import Checkpoint
 from no_undo.domain.documents import DocumentRef
@@ -599,6 +600,27 @@ class FloorsSource(Protocol):
             RefusedError: The deployed document cannot be used; names what is wrong with it.
             TransientError: It could not be read this time.
         """
+        ...
+
+
+class CanaryStore(Protocol):
+    """Canaries, and what they withdrew."""
+
+    def canaries(self) -> tuple[Canary, ...]:
+        """Return every canary.
+
+        Raises:
+            RefusedError: One cannot be used; names it.
+            TransientError: They could not be read this time.
+        """
+        ...
+
+    def withdrawal(self, document_type: str) -> Withdrawal | None:
+        """Return what was withdrawn for a document type, or None."""
+        ...
+
+    def withdraw(self, withdrawal: Withdrawal) -> None:
+        """Store a withdrawal in place of an earlier one."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Commands about extraction answers: route. The files are answers of the service as received."""
+"""Commands about extraction answers, stored as they were received: route, canary."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cl
     route.add_argument("--compare", type=Path, help="JSON: the answer of another mode")
     route.add_argument("--thresholds", type=Path, help="JSON: floors, as `calibrate` writes them")
     route.set_defaults(run=run_route)
+    canary = commands.add_parser(
+        "canary", help="what a stored answer makes a canary expect, to put beside its document"
+    )
+    canary.add_argument("response", type=Path, help="JSON: an answer of the extraction service")
+    canary.add_argument("--schema", type=Path, required=True, help="JSON: what it was asked with")
+    canary.set_defaults(run=run_canary)
 
 
 def run_route(options: argparse.Namespace) -> Exit:
@@ -58,6 +64,22 @@ def run_route(options: argparse.Namespace) -> Exit:
     show(routing.as_json())
     people = any(one.route is FieldRoute.HUMAN for one in routing.fields)
     return Exit.NO if people else Exit.YES
+
+
+def run_canary(options: argparse.Namespace) -> Exit:
+    """Show what a canary with this answer expects of every later one."""
+    from no_undo.adapters.nutrient_fingerprint import response_fingerprint  # noqa: PLC0415
+    from no_undo.domain.canary import Expectation  # noqa: PLC0415
+    from no_undo.domain.field_routing import extracted_fields  # noqa: PLC0415
+
+    answer = read_object(options.response)
+    output, mode = member(answer, "output"), mode_of(answer)
+    fields = extracted_fields(
+        member(output, "data"), member(output, "metadata"), read_object(options.schema)
+    )
+    fingerprint = response_fingerprint(answer, mode=mode)
+    show(Expectation.of(fields, mode=mode, fingerprint=fingerprint).as_json())
+    return Exit.YES
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,11 @@ class Floors:
     error_limit: float = 0.05
     calibration: Calibration | None = None
 
+    @property
+    def evidence(self) -> str:
+        """Digest of the evidence, empty while there is none."""
+        return self.calibration.evidence if self.calibration else ""
+
     def calibrated(self, fingerprint: str) -> bool:
         """Return True when evidence about this very engine supports the error limit (rule 2)."""
         evidence = self.calibration

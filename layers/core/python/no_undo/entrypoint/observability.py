@@ -60,6 +60,11 @@ def publish_sweep(counts: Mapping[str, int]) -> None:
     _publish({f"Sweep{name.title().replace('_', '')}": count for name, count in counts.items()})
 
 
+def publish_canaries(counts: Mapping[str, int]) -> None:
+    """Publish what a check of the canaries found; alarms look at what drifted and what failed."""
+    _publish({f"Canaries{name.title()}": count for name, count in counts.items()})
+
+
 def publish_incident(incident: Incident, *, happened: bool = True) -> None:
     """Publish whether something happened that a person has to look at."""
     _publish({incident.value: int(happened)})

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from no_undo.domain.canary import Withdrawal
 from no_undo.domain.errors import TransientError, VendorContractError
 from no_undo.domain.extraction_schema import FREIGHT_INVOICE, FREIGHT_INVOICE_VERSION
 from no_undo.domain.field_routing import (
@@ -40,6 +41,7 @@ from no_undo.domain.request import Request, Stage
 from no_undo.domain.word_witness import ParseWordsWitness
 from no_undo.domain.words import Word, page_texts
 from no_undo.ports import (
+    CanaryStore,
     DocumentInspector,
     ExtractionAnswer,
     ExtractionService,
@@ -67,6 +69,10 @@ NOT_CALIBRATED = (
     "The checks agree, but too few documents were ever compared with the truth to let that decide "
     "alone; please confirm."
 )
+DRIFTED = (
+    "The checks agree, but the extraction engine has changed since it was compared with the truth; "
+    "please confirm."
+)
 HIDDEN_TEXT = (
     "The document holds text that does not show on its pages. It was not used to confirm anything."
 )
@@ -83,12 +89,14 @@ class Extraction:
         service: The vendor, None without an account.
         inspector: Our own reader.
         floors: The floors with their evidence.
+        canaries: What was withdrawn because the engine has changed.
         second_readings: False never buys them; more fields stay unconfirmed then.
     """
 
     service: ExtractionService | None
     inspector: DocumentInspector
     floors: FloorsSource
+    canaries: CanaryStore
     second_readings: bool = True
 
 
@@ -108,6 +116,7 @@ def extract_fields(request_id: str, stages: Stages, extraction: Extraction) -> N
         commit(request_id, stages, _next, ACTOR, "extraction.not_asked", {}, expected=Stage.EXTRACT)
         return
     floors = extraction.floors.floors(DOCUMENT_TYPE)
+    drift = _drift(extraction, floors)
     document = stages.documents.get(request.source_document)
     reading = _Reading(request_id, document, stages, extraction.service)
     seen = extraction.inspector.visible_text(document)
@@ -119,9 +128,9 @@ def extract_fields(request_id: str, stages: Stages, extraction: Extraction) -> N
         evidence = [*evidence, *second]
         read_twice = any(isinstance(one, SecondReadingWitness) for one in second)
         notes += [] if read_twice else [NO_SECOND_READING]
-    routing = _routed(answer, evidence, floors)
-    notes.append(floors.sentence(answer.fingerprint))
-    body = _body(routing, answer, floors)
+    routing = _routed(answer, evidence, floors, drift)
+    notes.append(drift.sentence() if drift else floors.sentence(answer.fingerprint))
+    body = _body(routing, answer, floors) | {"drift": drift.as_json() if drift else None}
     ref = put_json(stages.documents, key_of(request, "fields.json"), body)
     routes = Counter(one.route.value for one in routing.fields)
     commit(
@@ -135,6 +144,7 @@ def extract_fields(request_id: str, stages: Stages, extraction: Extraction) -> N
             "routes": dict(routes),
             "disputed": sum(one.disputed for one in routing.fields),
             "calibrated": routing.calibrated,
+            "drifted": drift is not None,
             "fingerprint": answer.fingerprint,
         },
         expected=Stage.EXTRACT,
@@ -240,7 +250,15 @@ def _fields_of(answer: ExtractionAnswer) -> tuple[ExtractedField, ...]:
     return extracted_fields(answer.data, answer.metadata, FREIGHT_INVOICE)
 
 
-def _routed(answer: ExtractionAnswer, evidence: list[Witness], floors: Floors) -> Routing:
+def _drift(extraction: Extraction, floors: Floors) -> Withdrawal | None:
+    """Return the withdrawal of the very evidence that the floors have; a newer one ends it."""
+    found = extraction.canaries.withdrawal(DOCUMENT_TYPE)
+    return found if found is not None and found.evidence == floors.evidence else None
+
+
+def _routed(
+    answer: ExtractionAnswer, evidence: list[Witness], floors: Floors, drift: Withdrawal | None
+) -> Routing:
     routing = route_fields(
         answer.data,
         answer.metadata,
@@ -249,6 +267,8 @@ def _routed(answer: ExtractionAnswer, evidence: list[Witness], floors: Floors) -
         witnesses=evidence,
         fingerprint=answer.fingerprint,
     )
+    if drift is not None:
+        return replace(withdraw_auto(routing, DRIFTED), calibrated=False)
     return routing if routing.calibrated else withdraw_auto(routing, NOT_CALIBRATED)
 
 
