@@ -16,6 +16,9 @@ def parse_arguments() -> environment.Settings:
     parser.add_argument("--region", default="us-east-1", help="region of unsigned requests")
     parser.add_argument("--snapshot-seconds", type=float, default=2.0, help="pause between saves")
     parser.add_argument("--wait-scale", type=float, default=1.0, help="factor on Wait and Retry")
+    parser.add_argument(
+        "--functions-endpoint", default="", help="where functions send their AWS calls"
+    )
     options = parser.parse_args()
     return environment.Settings(
         port=options.port,
@@ -23,6 +26,7 @@ def parse_arguments() -> environment.Settings:
         region=options.region,
         snapshot_seconds=options.snapshot_seconds,
         wait_scale=options.wait_scale,
+        functions_endpoint=options.functions_endpoint,
     )
 
 

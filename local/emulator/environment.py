@@ -38,6 +38,7 @@ class Settings:
         region: Region of unsigned requests; signed ones name their own.
         snapshot_seconds: Pause between two snapshots of the state; what a kill may lose.
         wait_scale: Factor on the sleeps of Wait states and of Retry; 1.0 is real time.
+        functions_endpoint: Where functions send their AWS calls; empty for the emulator itself.
     """
 
     port: int
@@ -45,6 +46,7 @@ class Settings:
     region: str
     snapshot_seconds: float
     wait_scale: float
+    functions_endpoint: str = ""
 
 
 def emulator_variables(settings: Settings) -> dict[str, str]:
@@ -108,6 +110,8 @@ def worker_environment(requested: Mapping[str, str], settings: Settings) -> dict
         if name in reserved or hidden.get(name) != value
     }
     kept["AWS_EXECUTION_ENV"] = f"AWS_Lambda_python{sys.version_info[0]}.{sys.version_info[1]}"
+    if settings.functions_endpoint:
+        kept["AWS_ENDPOINT_URL"] = settings.functions_endpoint
     return kept
 
 

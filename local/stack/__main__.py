@@ -15,11 +15,13 @@ from local.stack.deploy import DeployError
 from local.stack.stack import RunningStack, StackError
 
 
-def _print_up(running: RunningStack, seconds: float) -> None:
+def _print_up(running: RunningStack, seconds: float, *, fault_proxy: bool) -> None:
     print(f"API        {running.outputs.get('ApiUrl', 'the template has no ApiUrl output')}")
     print(f"Mail inbox {running.url('inbox')}/")
     print(f"Vendors    {running.url('sandbox')}")
     print(f"AWS        {running.url('emulator')} (region us-east-1, access key test, secret test)")
+    if fault_proxy:
+        print(f"Faults     {running.url('fault_proxy')}/_faults (local/fault_proxy/README.md)")
     print(f"Logs       {running.data / 'logs'}")
     print("\nHand in a request, then open the mail in the inbox to approve it:")
     print(f"  export NO_UNDO_API_URL='{running.outputs.get('ApiUrl', '')}'")
@@ -44,13 +46,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m local.stack", description=__doc__)
     parser.add_argument("command", choices=("up", "down", "status"))
     parser.add_argument("--data", type=Path, default=stack.DATA, help="data folder of the stack")
+    parser.add_argument(
+        "--fault-proxy", action="store_true", help="let functions' AWS calls go through the proxy"
+    )
     options = parser.parse_args()
     started = time.monotonic()
     try:
         match options.command:
             case "up":
-                running = bring_up(options.data, inbox=True)
-                _print_up(running, time.monotonic() - started)
+                running = bring_up(options.data, inbox=True, fault_proxy=options.fault_proxy)
+                _print_up(running, time.monotonic() - started, fault_proxy=options.fault_proxy)
             case "down":
                 stack.stop(options.data)
             case _:

@@ -16,6 +16,7 @@ def bring_up(
     data: Path,
     *,
     inbox: bool = False,
+    fault_proxy: bool = False,
     wait_scale: float = 1.0,
     parameters: Mapping[str, str] | None = None,
 ) -> RunningStack:
@@ -26,6 +27,7 @@ def bring_up(
     Args:
         data: Data folder of this stack.
         inbox: Start the mail inbox page too.
+        fault_proxy: Let the AWS calls of functions go through a proxy that can disturb them.
         wait_scale: Factor on the sleeps of Wait states and retries; takes effect on a start only.
         parameters: Template parameters that go before the local ones.
 
@@ -37,7 +39,8 @@ def bring_up(
         BuildError: The template does not build.
         DeployError: The template does not deploy.
     """
-    parts = ("emulator", "sandbox", "inbox") if inbox else ("emulator", "sandbox")
+    before, after = ["fault_proxy"] * fault_proxy, ["inbox"] * inbox
+    parts = (*before, "emulator", "sandbox", *after)
     running = stack.start(data, parts=parts, wait_scale=wait_scale)
     built = build(data / "build")
     deployed = deploy(

@@ -32,6 +32,11 @@ _PORTS = range(20_000, 30_000)
 _READY_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _ATTEMPTS = 3
+_READY_PATHS = {
+    "emulator": "/_ministack/health",
+    "fault_proxy": "/_faults",
+    "inbox": "/messages.json",
+}
 
 
 class StackError(Exception):
@@ -59,7 +64,7 @@ class RunningStack:
 
     Attributes:
         data: Its data folder.
-        ports: Port by part: ``emulator``, ``sandbox``, ``inbox``.
+        ports: Port by part: ``emulator``, ``sandbox``, ``inbox``, ``fault_proxy``.
         outputs: The outputs of the deployed template, empty before the first deployment.
     """
 
@@ -129,7 +134,8 @@ def start(
 
     Args:
         data: Data folder of this stack.
-        parts: Which of ``emulator``, ``sandbox`` and ``inbox``.
+        parts: Which of ``fault_proxy``, ``emulator``, ``sandbox`` and ``inbox``; a fault proxy
+            comes first, because the emulator tells functions to go through it.
         wait_scale: Factor on the sleeps of Wait states and retries in the state machine.
 
     Raises:
@@ -142,7 +148,8 @@ def start(
         ports = dict(state.ports)
         for part in parts:
             if not any(record.name == part for record in running):
-                running.append(_start_part(part, data, ports, wait_scale))
+                proxied = any(record.name == "fault_proxy" for record in running)
+                running.append(_start_part(part, data, ports, wait_scale, proxied=proxied))
                 _write_state(data, StackState(ports, running, state.outputs))
         return RunningStack(data, ports, state.outputs)
 
@@ -175,12 +182,14 @@ def kill(data: Path, part: str) -> None:
                 processes.kill(record)
 
 
-def _start_part(part: str, data: Path, ports: dict[str, int], wait_scale: float) -> ProcessRecord:
+def _start_part(
+    part: str, data: Path, ports: dict[str, int], wait_scale: float, *, proxied: bool
+) -> ProcessRecord:
     """Start one part, on another port when another program was quicker to take the first."""
     log = _fresh_log(data / "logs" / f"{part}.log")
     for _ in range(_ATTEMPTS):
         ports[part] = _free_port(ports.get(part))
-        command = _command(part, data, ports, wait_scale)
+        command = _command(part, data, ports, wait_scale, proxied=proxied)
         record = processes.start(part, command, log=log, folder=ROOT)
         if _becomes_ready(record, _probe(part, record, ports)):
             return record
@@ -191,15 +200,22 @@ def _start_part(part: str, data: Path, ports: dict[str, int], wait_scale: float)
     )
 
 
-def _command(part: str, data: Path, ports: dict[str, int], wait_scale: float) -> list[str]:
+def _command(
+    part: str, data: Path, ports: dict[str, int], wait_scale: float, *, proxied: bool
+) -> list[str]:
     port = str(ports[part])
     if part == "emulator":
         python = str(ROOT / ".venv-emulator" / "bin" / "python")
         options = ["--data", str(data / "emulator"), "--wait-scale", str(wait_scale)]
+        if proxied:
+            options += ["--functions-endpoint", f"http://127.0.0.1:{ports['fault_proxy']}"]
         return [python, "-m", "local.emulator", "--port", port, *options]
     if part == "sandbox":
         folder = str(data / "sandbox")
         return [sys.executable, "-m", "local.sandbox", "--port", port, "--data", folder]
+    if part == "fault_proxy":
+        stack = ["--stack", str(data)]
+        return [sys.executable, "-m", "local.fault_proxy", "--port", port, *stack]
     emulator = f"http://127.0.0.1:{ports['emulator']}"
     return [sys.executable, "-m", "local.stack.inbox", "--port", port, "--emulator", emulator]
 
@@ -208,7 +224,7 @@ def _probe(part: str, record: ProcessRecord, ports: dict[str, int]) -> Callable[
     """Return the question whether a part is ready."""
     if part == "sandbox":
         return lambda: "sandbox ready" in Path(record.log).read_text(errors="replace")
-    path = "/_ministack/health" if part == "emulator" else "/messages.json"
+    path = _READY_PATHS[part]
     return lambda: _answers(f"http://127.0.0.1:{ports[part]}{path}")
 
 

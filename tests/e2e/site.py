@@ -134,6 +134,33 @@ class Sandbox(Vendor):
 
 
 @dataclass(frozen=True)
+class Disturbance:
+    """The fault proxy between functions and AWS (`local/fault_proxy/README.md`).
+
+    Attributes:
+        url: Where it listens.
+    """
+
+    url: str
+
+    def arm(self, faults: Iterable[Mapping[str, object]]) -> None:
+        """Arm exactly these faults."""
+        httpx.put(f"{self.url}/_faults", json=list(faults), timeout=10).raise_for_status()
+
+    def hits(self) -> list[int]:
+        """Return how many calls each fault has acted on."""
+        return [int(one["hits"]) for one in self._shown()]
+
+    def holds(self, number: int) -> bool | None:
+        """Return True while a fault holds a call, else None."""
+        return True if self._shown()[number]["holding"] else None
+
+    def _shown(self) -> list[dict[str, Any]]:
+        shown: list[dict[str, Any]] = httpx.get(f"{self.url}/_faults", timeout=10).json()
+        return shown
+
+
+@dataclass(frozen=True)
 class Site:
     """One deployment.
 
@@ -342,9 +369,23 @@ class Site:
         found = (one for page in pages for one in page["Functions"])
         return next(one for one in found if f"-{capability}Function-" in one["FunctionName"])
 
+    @contextmanager
+    def disturbed(self, *faults: Mapping[str, object]) -> Generator[Disturbance]:
+        """Let AWS calls of functions go wrong for as long as the block runs."""
+        disturbance = Disturbance(self.running.url("fault_proxy"))
+        disturbance.arm(faults)
+        try:
+            yield disturbance
+        finally:
+            disturbance.arm(())
+
     def kill_in_call(self, hold: int, capability: str) -> None:
         """Wait until a vendor call is held, and kill whatever runs the function that made it."""
         wait_for(lambda: self.vendor.is_holding(hold), "the held call")
+        self.kill(capability)
+
+    def kill(self, capability: str) -> None:
+        """Kill whatever runs a function now."""
         workers = workers_of(self.running, capability)
         assert workers, f"no process runs {capability}"
         for pid in workers:
@@ -389,7 +430,7 @@ def site_in(data: Path, build: Path, parameters: Mapping[str, str]) -> Generator
     data.mkdir(parents=True, exist_ok=True)
     (data / "build").symlink_to(build)
     try:
-        running = bring_up(data, parameters=parameters)
+        running = bring_up(data, fault_proxy=True, parameters=parameters)
         api = replace(caller(running), transport=KeptTransport())
         yield Site(running, api, Sandbox(running))
     finally:
