@@ -23,6 +23,7 @@ from no_undo.domain.plan import Delivery
 from no_undo.domain.request import RequestState
 from no_undo.entrypoint.inputs import ReassignBody, StatementBody, SubmitBody
 from no_undo.lab.fake_esign import Behaviour
+from no_undo.use_cases.close_request import Closing
 from no_undo.use_cases.get_request import RequestView
 from no_undo.use_cases.list_in_doubt import Doubts, DoubtView
 from no_undo.use_cases.record_decision import MAX_REASON
@@ -267,6 +268,11 @@ CALLS: Final[list[tuple[str, str, Json | None, int]]] = [
     ("POST /requests/{id}/reassign", "r3", REASSIGN, 409),
     ("POST /requests/{id}/reassign", "r9", REASSIGN, 404),
     ("GET /operations/in-doubt", "", None, 200),
+    ("GET /operations/drafts", "", None, 200),
+    ("POST /operations/requests/{id}/resume", "r3", WORDS, 200),
+    ("POST /operations/requests/{id}/resume", "r3", {}, 400),
+    ("POST /operations/requests/{id}/resume", "r9", WORDS, 404),
+    ("POST /operations/requests/{id}/resume", "r4", WORDS, 409),
     ("POST /operations/plans/{id}/settle", "r1%231", DONE, 200),
     ("POST /operations/plans/{id}/settle", "r1%231", WORDS, 400),
     ("POST /operations/plans/{id}/settle", "r2%231", DONE, 409),
@@ -283,11 +289,13 @@ CALLS: Final[list[tuple[str, str, Json | None, int]]] = [
 def test_an_answer_of_the_real_route_fits_the_document(
     key: str, identity: str, body: Json | None, status: int
 ) -> None:
-    """A request in doubt, one that waits for approval, and one that has just come in."""
+    """Requests: in doubt, waiting for approval, just come in, ended with an abandoned draft."""
     world = a_world(Behaviour.UNKNOWN_STATUS)
     proposed(world, "r2")
     in_doubt(world)
     world.submit("r3", start=False)
+    proposed(world, "r4", source=b"%PDF-1.7 of r4")
+    world.close("r4", Closing("withdrawn", "Request Approval"))
     method, _, path = key.partition(" ")
 
     answer = Deployment(world).ask(method, path.replace("{id}", identity), body)

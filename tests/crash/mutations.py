@@ -38,6 +38,8 @@ _SEND: Final = "no_undo/use_cases/send_envelope.py"
 _GATE: Final = "no_undo/use_cases/gate.py"
 _SWEEP: Final = "no_undo/use_cases/reconcile_sends.py"
 _RESUME: Final = "no_undo/use_cases/resume_execution.py"
+_RESTART: Final = "no_undo/use_cases/resume_request.py"
+_DRAFTS: Final = "no_undo/use_cases/watch_drafts.py"
 _ACTION: Final = "no_undo/actions/esign_send.py"
 _MACHINE: Final = "statemachine/signing_pipeline.asl.json"
 
@@ -52,6 +54,8 @@ _T_REMIND: Final = "tests/unit/use_cases/test_send_reminders.py"
 _T_ASKING: Final = "tests/unit/domain/test_asking.py"
 _T_DRAFT: Final = "tests/unit/use_cases/test_create_draft.py"
 _T_CLOSE: Final = "tests/unit/use_cases/test_close_request.py"
+_T_RESTART: Final = "tests/unit/use_cases/test_resume_request.py"
+_T_WATCH: Final = "tests/unit/use_cases/test_watch_drafts.py"
 _T_LAB: Final = "tests/crash/test_crash_lab.py"
 _T_ORDERS: Final = "tests/crash/test_interleavings.py"
 _T_POLICY: Final = "tests/unit/domain/test_approver_policy.py"
@@ -504,12 +508,43 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "P11: a request without a driver gets one",
-        _SWEEP,
-        "    executions.start(name, request_id)\n",
+        _RESTART,
+        "    executions.start(name, request.request_id)\n",
         "",
         (
             f"{_T_SWEEP}::test_p11_an_open_request_whose_execution_is_gone_gets_a_recovery_execution",
             _LAB_EVERYWHERE,
+        ),
+    ),
+    Mutation(
+        "an operator starts no second driver",
+        _RESTART,
+        "if executions.is_running(driver):",
+        "if False:",
+        (f"{_T_RESTART}::test_a_request_that_is_driven_is_refused_and_the_driver_named",),
+    ),
+    Mutation(
+        "an abandoned draft that is seen sent is an incident",
+        _DRAFTS,
+        "if one.says is LookUp.DONE}",
+        "if False}",
+        (f"{_T_WATCH}::test_an_abandoned_draft_that_was_sent_is_an_incident_once",),
+    ),
+    Mutation(
+        "one status read per envelope: a draft is not asked about while its plan is",
+        _DRAFTS,
+        " and plan.target == draft and plan.due_at is not None",
+        " and False",
+        (f"{_T_WATCH}::test_a_draft_is_not_asked_about_twice_while_its_plan_is_looked_at",),
+    ),
+    Mutation(
+        "abandoned drafts are looked at ever more rarely",
+        "no_undo/domain/abandoned_drafts.py",
+        "max(shortest_pause, age / 2)",
+        "shortest_pause",
+        (
+            "tests/unit/domain/test_abandoned_drafts.py"
+            "::test_rule_2_looks_come_ever_more_rarely_within_their_bounds",
         ),
     ),
     Mutation(

@@ -176,6 +176,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("PlansTable/index/DueIndex", "dynamodb:Query")
     | may("PlansTable/index/DoubtIndex", "dynamodb:Query")
     | may("RequestsTable/index/OpenIndex", "dynamodb:Query")
+    | may("RequestsTable/index/DraftsIndex", "dynamodb:Query")
     | ESIGN
     | RESUME
     | may(PIPELINE, "states:StartExecution")
@@ -204,10 +205,13 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("ReconcileSendsFunction", "lambda:InvokeFunction"),
     "settle_plan": may("PlansTable/index/DueIndex", "dynamodb:Query")
     | may("PlansTable/index/DoubtIndex", "dynamodb:Query")
+    | may("RequestsTable/index/DraftsIndex", "dynamodb:Query")
     | APPEND
-    | write("PlansTable", "LedgerTable", "FenceTable")
+    | write("PlansTable", "LedgerTable", "FenceTable", "RequestsTable")
     | ESIGN
-    | RESUME,
+    | RESUME
+    | may(PIPELINE, "states:StartExecution")
+    | may(EXECUTIONS, "states:DescribeExecution"),
 }
 
 ANY_RESOURCE: Final = {

@@ -153,6 +153,7 @@ def settled_by_an_operator(machine: AwsMachine) -> None:
     request_id = approved(machine)
     machine.clock.advance(timedelta(minutes=5))
     plan_id = machine.plan(request_id).plan_id
+    machine.call("settle_plan", "GET /operations/drafts")
     machine.settle(plan_id, "not-done")
     machine.run()
     machine.esign.behaviour = Behaviour.NORMAL
@@ -188,10 +189,13 @@ def released_then_refused(machine: AwsMachine) -> None:
 
 
 def expired_and_restarted(machine: AwsMachine) -> None:
-    """Lose an execution, restart it, and let the deadline pass."""
+    """Lose an execution, restart it twice, by hand and not, and let the deadline pass."""
     request_id = uploaded(machine)
     machine.run()
     machine.pipeline.stop(request_id)
+    resume: Json = {"reason": "Maintenance is over."}
+    machine.call("settle_plan", "POST /operations/requests/{id}/resume", body=resume, id=request_id)
+    machine.pipeline.stop(f"{request_id}-r1")
     machine.wait(timedelta(hours=80), sweeps=8)
     assert machine.request(request_id).state is RequestState.EXPIRED
 

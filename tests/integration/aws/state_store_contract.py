@@ -321,6 +321,41 @@ class StateStoreContract:
 
         assert store.open_requests(NOON + timedelta(minutes=8), limit=10) == ("r2",)
 
+    def test_abandoned_drafts_are_named_when_they_are_due_and_listed_for_good(
+        self, store: StateStore
+    ) -> None:
+        watched = replace(a_request("r1"), drafts_check_at=NOON + timedelta(hours=1))
+        over = replace(a_request("r2"), drafts_since=NOON)
+        sent = replace(over, request_id="r3", sent_drafts=("41",))
+        fresh = a_request("r4", at=NOON + timedelta(minutes=2))
+        none = replace(a_request("r5"), abandoned_drafts=())
+        for row in (watched, over, sent, fresh, none):
+            store.commit(a_change(Save(row)))
+
+        assert store.due_drafts(NOON + timedelta(hours=1), limit=10) == ("r4", "r1")
+        assert store.due_drafts(NOON + timedelta(hours=1), limit=1) == ("r4",)
+        assert store.due_drafts(NOON + timedelta(minutes=59), limit=10) == ("r4",)
+        listed = store.requests_with_drafts(limit=10)
+        assert listed[0] == "r3"
+        assert set(listed) == {"r1", "r2", "r3", "r4"}
+        assert len(store.requests_with_drafts(limit=3)) == 3
+
+    def test_the_next_look_at_drafts_is_stored_without_a_new_revision(
+        self, store: StateStore
+    ) -> None:
+        store.commit(a_change(Save(a_request())))
+        read = store.request("r1")
+        assert read is not None
+        later = replace(read, drafts_since=NOON, drafts_check_at=NOON + timedelta(hours=1))
+
+        store.reschedule(later)
+        assert store.due_drafts(NOON, limit=10) == ()
+        store.reschedule(replace(later, drafts_check_at=None))
+
+        assert store.request("r1") == replace(later, drafts_check_at=None)
+        assert store.due_drafts(NOON + timedelta(days=999), limit=10) == ()
+        assert store.requests_with_drafts(limit=10) == ("r1",)
+
     def test_a_caller_sees_only_its_own_requests_newest_first(self, store: StateStore) -> None:
         for name, minutes in (("r1", 1), ("r3", 3), ("r2", 2)):
             store.commit(a_change(Save(a_request(name, at=NOON + timedelta(minutes=minutes)))))

@@ -29,6 +29,7 @@ def create_state_tables(client: DynamoDBClient) -> TableNames:
         names.requests,
         "request_id",
         OpenIndex=("open_partition", "check_at"),
+        DraftsIndex=("drafts_partition", "drafts_at"),
         CallerIndex=("tenant_caller", "created_at"),
     )
     create_table(

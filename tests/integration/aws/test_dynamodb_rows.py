@@ -101,6 +101,17 @@ def test_a_request_is_in_the_open_index_only_while_somebody_has_to_look() -> Non
     assert "check_at" not in ended
 
 
+def test_a_request_is_in_the_drafts_index_only_while_it_has_abandoned_drafts() -> None:
+    ended = replace(a_request(), drafts_since=NOON)
+
+    assert plain(item_of(a_request()))["drafts_partition"] == "WATCHED"
+    assert plain(item_of(ended))["drafts_partition"] == "KEPT"
+    assert plain(item_of(replace(ended, sent_drafts=("41",))))["drafts_partition"] == "SENT"
+    none = item_of(replace(a_request(), abandoned_drafts=()))
+    assert "drafts_partition" not in none
+    assert "drafts_at" not in none
+
+
 def test_the_pause_shares_the_ledger_table_under_a_key_no_plan_can_have() -> None:
     place = place_of(Pause, "whatever", TABLES)
 

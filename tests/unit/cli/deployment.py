@@ -47,6 +47,7 @@ class Deployment:
             gate=world.gate,
             action=world.action,
             resumer=world.resumer,
+            executions=world.executions,
         )
 
     def connect(self) -> ApiClient:

@@ -7,6 +7,7 @@ import pytest
 from no_undo.domain.plan import PlanState
 from no_undo.lab.fake_esign import Behaviour
 from no_undo.lab.world import CALLER, World
+from no_undo.use_cases.close_request import Closing
 from tests.fakes.worlds import (
     OPERATOR_DECIDES,
     a_world,
@@ -15,6 +16,7 @@ from tests.fakes.worlds import (
     entry_of,
     in_doubt,
     plan_of,
+    proposed,
     released,
 )
 from tests.unit.cli.deployment import Deployment
@@ -107,9 +109,41 @@ def test_a_pause_is_shown_with_what_waits_for_its_end() -> None:
     assert (after["plans"], after["pause"]) == ([], None)
 
 
+def test_drafts_lists_what_will_not_be_sent_and_says_no_when_one_was() -> None:
+    world = a_world()
+    proposed(world)
+    world.close("r1", Closing("withdrawn", "Request Approval"))
+    world.resume("r1#1")
+
+    quiet = operate(world, "drafts")
+    world.esign.send_by_hand("1001")
+    world.sweep()
+    incident = operate(world, "drafts")
+
+    [draft] = quiet.said["drafts"]
+    assert (quiet.status, draft["request_id"], draft["request_state"]) == (0, "r1", "WITHDRAWN")
+    assert (draft["envelope_id"], draft["sent"]) == ("1001", False)
+    assert (incident.status, incident.said["drafts"][0]["sent"]) == (1, True)
+
+
+def test_resume_starts_a_recovery_execution_and_refuses_a_second_one() -> None:
+    world = a_world()
+    world.submit()
+    world.pipeline.stop("r1")
+
+    first = operate(world, "resume", "r1", "--reason", "the cause is gone")
+    second = operate(world, "resume", "r1")
+
+    assert (first.status, first.said) == (0, {"request_id": "r1", "execution": "r1-r1"})
+    assert details(world, "execution.restarted")[0]["reason"] == "the cause is gone"
+    assert (second.status, second.out) == (1, "")
+    assert "r1-r1 drives it" in second.err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("resume", "r9"),
         ("resolve", "r9#1", "--outcome", "done", *WORDS),
         ("retry", "r9#1", "--reason", "again"),
         ("void", "r9#1", "--reason", "again"),

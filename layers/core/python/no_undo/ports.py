@@ -491,7 +491,7 @@ class StateStore(Protocol):
         ...
 
     def reschedule(self, row: Request | Plan) -> None:
-        """Store only when a row is looked at next (`due_kind`, `due_at` or `check_at`).
+        """Store only when a row is looked at next (`due_kind`, `due_at`; `check_at`, `drafts_...`).
 
         A schedule is a hint, not state: no audit record, no new revision, but conditional on the
         revision as read; a row that moved on meanwhile is left alone, without an error.
@@ -519,6 +519,14 @@ class StateStore(Protocol):
 
     def open_requests(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of requests whose driver is to be checked; a hint, may lag or repeat."""
+        ...
+
+    def due_drafts(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of requests whose abandoned drafts are to be looked at; a hint."""
+        ...
+
+    def requests_with_drafts(self, *, limit: int) -> tuple[str, ...]:
+        """Return ids of requests with abandoned drafts, where all were sent first; a hint."""
         ...
 
     def requests_of(self, tenant: str, caller: str, *, limit: int) -> tuple[Request, ...]:
@@ -713,6 +721,14 @@ class IrreversibleAction(Protocol):
 
     def look_up(self, plan: Plan) -> LookUpAnswer:
         """Ask the system of record whether the effect has happened; an odd answer is UNKNOWN."""
+        ...
+
+    def look_up_abandoned(self, target: str) -> LookUpAnswer:
+        """Ask whether something prepared and given up took effect nevertheless; one question.
+
+        Raises:
+            TransientError: The outside gave no usable answer.
+        """
         ...
 
     def follow_up(self, plan: Plan) -> FollowUp:

@@ -80,6 +80,18 @@ class ESignSend:
             return LookUpAnswer(LookUp.UNKNOWN, "status DRAFT, activity log says shared")
         return LookUpAnswer(LookUp.NOT_DONE, "status DRAFT")
 
+    def look_up_abandoned(self, target: str) -> LookUpAnswer:
+        """Read the status of a draft that was not to be sent; DRAFT means that it was not."""
+        try:
+            envelope = self._esign.read_envelope(target)
+        except VendorContractError:
+            return LookUpAnswer(LookUp.UNKNOWN, "an answer of the wrong shape")
+        if _says_sent(envelope):
+            return LookUpAnswer(LookUp.DONE, f"status {envelope.status.value}")
+        draft = envelope.status is EnvelopeStatus.DRAFT
+        says = LookUp.NOT_DONE if draft else LookUp.UNKNOWN
+        return LookUpAnswer(says, f"status {envelope.status.value}")
+
     def follow_up(self, plan: Plan) -> FollowUp:
         """Ask whether the envelope is signed, or ended unsigned."""
         status = self._esign.read_envelope(plan.target).status

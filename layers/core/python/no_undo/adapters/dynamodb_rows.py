@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from pydantic import TypeAdapter, ValidationError
 
+from no_undo.domain.abandoned_drafts import due_at
 from no_undo.domain.approval import ApprovalLink
 from no_undo.domain.canonical_json import canonical_bytes
 from no_undo.domain.errors import TamperedError
@@ -53,6 +54,10 @@ DUE_PARTITION: Final = "DUE"
 DOUBT_PARTITION: Final = "DOUBT"
 OPEN_PARTITION: Final = "OPEN"
 MAIL_PARTITION: Final = "MAIL"
+DRAFTS_SENT: Final = "SENT"
+DRAFTS_WATCHED: Final = "WATCHED"
+DRAFTS_KEPT: Final = "KEPT"
+"""Partitions of the drafts' index: seen sent, looked at, not looked at any more."""
 
 _CODECS: Final[Mapping[type[Row], TypeAdapter[Any]]] = {
     row_type: TypeAdapter(row_type)
@@ -132,7 +137,23 @@ def schedule_of(row: Request | Plan) -> dict[str, Any]:
             due = None if kind is None or at is None else DUE_PARTITION
             return {"due_kind": kind, "due_at": at, "due_partition": due}
         case Request(check_at=at):
-            return {"check_at": at, "open_partition": None if at is None else OPEN_PARTITION}
+            opened = None if at is None else OPEN_PARTITION
+            return {"check_at": at, "open_partition": opened, **_drafts_schedule(row)}
+
+
+def _drafts_schedule(request: Request) -> dict[str, Any]:
+    next_look = due_at(request)
+    partition: str | None = None
+    if next_look is not None:
+        partition = DRAFTS_WATCHED
+    elif request.abandoned_drafts:
+        partition = DRAFTS_SENT if request.sent_drafts else DRAFTS_KEPT
+    return {
+        "drafts_since": request.drafts_since,
+        "drafts_check_at": request.drafts_check_at,
+        "drafts_partition": partition,
+        "drafts_at": partition and (next_look or request.drafts_since or request.created_at),
+    }
 
 
 def mail_schedule_of(plan: Plan) -> dict[str, Any]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from no_undo.adapters.botocore_errors import AWS_ERRORS, translated
 from no_undo.adapters.dynamodb_rows import (
     DOUBT_PARTITION,
+    DRAFTS_KEPT,
+    DRAFTS_SENT,
+    DRAFTS_WATCHED,
     DUE_PARTITION,
     MAIL_PARTITION,
     OPEN_PARTITION,
@@ -47,6 +50,9 @@ from no_undo.ports import Change, TokenSource
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+
+_ALWAYS: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class DynamoDbStateStore:
@@ -181,6 +187,27 @@ class DynamoDbStateStore:
             IndexName="OpenIndex",
             KeyConditionExpression="open_partition = :open AND check_at <= :now",
             ExpressionAttributeValues=typed({":open": OPEN_PARTITION, ":now": instant(now)}),
+        )
+        return tuple(plain(item)["request_id"] for item in islice(items, limit))
+
+    def due_drafts(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of requests whose abandoned drafts are to be looked at, soonest first."""
+        return self._drafts(DRAFTS_WATCHED, limit, until=now)
+
+    def requests_with_drafts(self, *, limit: int) -> tuple[str, ...]:
+        """Return ids of requests with abandoned drafts, those with none but sent ones first."""
+        found: tuple[str, ...] = ()
+        for partition in (DRAFTS_SENT, DRAFTS_WATCHED, DRAFTS_KEPT):
+            if len(found) < limit:
+                found += self._drafts(partition, limit - len(found))
+        return found
+
+    def _drafts(self, partition: str, limit: int, *, until: datetime = _ALWAYS) -> tuple[str, ...]:
+        items = self._query(
+            TableName=self._tables.requests,
+            IndexName="DraftsIndex",
+            KeyConditionExpression="drafts_partition = :partition AND drafts_at <= :until",
+            ExpressionAttributeValues=typed({":partition": partition, ":until": instant(until)}),
         )
         return tuple(plain(item)["request_id"] for item in islice(items, limit))
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from no_undo.cli.output import Exit, show
 
+_DRAFT = ("request_id", "request_state", "envelope_id", "sent", "next_look_at")
 _ROW = ("plan_id", "state", "attempts", "began_at", "refused", "last_evidence")
 
 
@@ -16,6 +17,12 @@ def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cl
     """Add the operators' commands."""
     in_doubt = commands.add_parser("in-doubt", help="what is in doubt, released or paused")
     in_doubt.set_defaults(run=run_in_doubt)
+    drafts = commands.add_parser("drafts", help="drafts that will not be sent; 1: one was sent")
+    drafts.set_defaults(run=run_drafts)
+    resume = commands.add_parser("resume", help="drive a request on that nothing drives")
+    resume.add_argument("request_id")
+    resume.add_argument("--reason", default="resumed by hand", help="kept in the audit")
+    resume.set_defaults(run=run_resume)
     resolve = commands.add_parser("resolve", help="settle a plan that stays in doubt")
     resolve.add_argument("plan_id")
     resolve.add_argument("--outcome", choices=("done", "not-done"), required=True)
@@ -42,6 +49,19 @@ def run_in_doubt(options: argparse.Namespace) -> Exit:
     """Show the plans that are in doubt or wait for an operator, and whether begins are paused."""
     show(options.connect().get("/operations/in-doubt"), {"plans": _ROW})
     return Exit.YES
+
+
+def run_drafts(options: argparse.Namespace) -> Exit:
+    """Show the abandoned drafts; one that was sent is an incident."""
+    found = options.connect().get("/operations/drafts")
+    show(found, {"drafts": _DRAFT})
+    return Exit.NO if any(one["sent"] for one in found["drafts"]) else Exit.YES
+
+
+def run_resume(options: argparse.Namespace) -> Exit:
+    """Start a recovery execution for a request."""
+    path = f"/operations/requests/{quote(options.request_id, safe='')}/resume"
+    return _decide(options, path, {"reason": options.reason})
 
 
 def run_resolve(options: argparse.Namespace) -> Exit:

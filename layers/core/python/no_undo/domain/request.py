@@ -147,6 +147,9 @@ class Request:
             that a draft may exist, and from when.
         envelope_id: The draft at the e-sign vendor, or empty.
         abandoned_drafts: Envelope ids that will not be sent.
+        sent_drafts: Those of them that the vendor has shown as sent: an incident each.
+        drafts_since: When the sweep first looked at them, or None.
+        drafts_check_at: When it looks again; None before the first look and after the last one.
         withdrawn: Rule 2.
         ending: How it ended, or None.
         executions: How many recovery executions were started for it.
@@ -187,6 +190,9 @@ class Request:
     draft_begun_at: datetime | None = None
     envelope_id: str = ""
     abandoned_drafts: tuple[str, ...] = ()
+    sent_drafts: tuple[str, ...] = ()
+    drafts_since: datetime | None = None
+    drafts_check_at: datetime | None = None
     withdrawn: bool = False
     ending: Ending | None = None
     executions: int = 0

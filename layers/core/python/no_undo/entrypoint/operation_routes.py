@@ -11,7 +11,9 @@ from no_undo.entrypoint.http_requests import HttpRequest
 from no_undo.entrypoint.http_responses import HttpAnswer, json_answer
 from no_undo.entrypoint.inputs import StatementBody, read_body
 from no_undo.entrypoint.request_routes import TENANT_CLAIM
+from no_undo.use_cases.list_drafts import AbandonedDrafts, list_drafts
 from no_undo.use_cases.list_in_doubt import Doubts, list_in_doubt
+from no_undo.use_cases.resume_request import resume_request
 from no_undo.use_cases.settle_plan import (
     Outcome,
     Statement,
@@ -27,13 +29,15 @@ if TYPE_CHECKING:
 
 
 def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
-    """Answer `/operations/...`: what is in doubt, or one decision with its reason."""
+    """Answer `/operations/...`: a list for operators, or one decision with its reason."""
     caller = request.caller(tenant_claim=TENANT_CLAIM)
     if request.route_key == "GET /operations/in-doubt":
         return json_answer(200, _as_json(list_in_doubt(deps.store, deps.clock)))
+    if request.route_key == "GET /operations/drafts":
+        return json_answer(200, _drafts_as_json(list_drafts(deps.store)))
     body = read_body(StatementBody, request.json_body())
     statement = Statement(caller.identity, body.reason, body.evidence)
-    plan_id = request.path_parameters.get("id", "")
+    plan_id = request_id = request.path_parameters.get("id", "")
     match request.route_key:
         case "POST /operations/plans/{id}/settle":
             if body.outcome is None:
@@ -45,6 +49,9 @@ def operate(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
             retry_plan(plan_id, statement, deps.gate, deps.resumer)
         case "POST /operations/plans/{id}/void":
             void_plan(plan_id, statement, deps.gate, deps.action)
+        case "POST /operations/requests/{id}/resume":
+            execution = resume_request(request_id, statement, deps.gate, deps.executions)
+            return json_answer(200, {"request_id": request_id, "execution": execution})
         case "POST /operations/pause":
             pause_begins(statement, deps.gate)
         case _:
@@ -67,6 +74,16 @@ def _as_json(doubts: Doubts) -> dict[str, Any]:
         if pause is None
         else {"reason": pause.reason, "actor": pause.actor, "at": _iso(pause.at)},
         "complete": doubts.complete,
+    }
+
+
+def _drafts_as_json(found: AbandonedDrafts) -> dict[str, Any]:
+    return {
+        "drafts": [
+            {**dataclasses.asdict(one), "next_look_at": _iso(one.next_look_at)}
+            for one in found.drafts
+        ],
+        "complete": found.complete,
     }
 
 

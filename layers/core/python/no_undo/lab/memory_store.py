@@ -8,6 +8,7 @@ from datetime import datetime
 from threading import RLock
 from typing import TypeVar
 
+from no_undo.domain.abandoned_drafts import due_at
 from no_undo.domain.approval import ApprovalLink
 from no_undo.domain.audit_chain import AuditEvent, AuditRecord, ChainHead, Provenance, next_record
 from no_undo.domain.errors import StaleError
@@ -131,6 +132,21 @@ class MemoryStateStore:
         ]
         return tuple(request_id for _, request_id in sorted(due)[:limit])
 
+    def due_drafts(self, now: datetime, *, limit: int) -> tuple[str, ...]:
+        """Return ids of requests whose abandoned drafts are to be looked at, soonest first."""
+        due = [
+            (at, request.request_id)
+            for request in self._all(Request)
+            if (at := due_at(request)) is not None and at <= now
+        ]
+        return tuple(request_id for _, request_id in sorted(due)[:limit])
+
+    def requests_with_drafts(self, *, limit: int) -> tuple[str, ...]:
+        """Return ids of requests with abandoned drafts, those with none but sent ones first."""
+        found = [one for one in self._all(Request) if one.abandoned_drafts]
+        found.sort(key=lambda one: not (one.sent_drafts and due_at(one) is None))
+        return tuple(one.request_id for one in found[:limit])
+
     def requests_of(self, tenant: str, caller: str, *, limit: int) -> tuple[Request, ...]:
         """Return a caller's own requests, newest first."""
         own = [one for one in self._all(Request) if (one.tenant, one.caller) == (tenant, caller)]
@@ -209,7 +225,12 @@ def _rescheduled(stored: Row, row: Request | Plan) -> Row:
         case Plan(), Plan():
             return replace(stored, due_kind=row.due_kind, due_at=row.due_at)
         case Request(), Request():
-            return replace(stored, check_at=row.check_at)
+            return replace(
+                stored,
+                check_at=row.check_at,
+                drafts_since=row.drafts_since,
+                drafts_check_at=row.drafts_check_at,
+            )
         case _:
             return stored
 

@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from no_undo.domain.abandoned_drafts import abandon
 from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.errors import (
     AlreadyExecutedError,
@@ -124,15 +125,13 @@ def _closed(
 ) -> Request:
     executed = plan is not None and plan.state is PlanState.EXECUTED
     state = _state(closing, executed=executed)
-    unsent_draft = request.envelope_id and not executed
-    abandoned = (*request.abandoned_drafts, request.envelope_id) if unsent_draft else ()
+    unsent = (request.envelope_id,) if request.envelope_id and not executed else ()
     open_still = state is RequestState.SIGNED_NOT_ARCHIVED
     return replace(
-        request,
+        abandon(request, unsent),
         state=state,
         stage=request.stage if open_still else Stage.CLOSED,
         ending=Ending(closing.stage, closing.code or closing.outcome, closing.reason),
-        abandoned_drafts=tuple(dict.fromkeys(abandoned)) or request.abandoned_drafts,
         check_at=now + gate.settings.driver_interval if open_still else None,
     )
 

@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from no_undo.domain.abandoned_drafts import abandon
 from no_undo.domain.addresses import person_key
 from no_undo.domain.envelope import EnvelopeStatus
 from no_undo.domain.errors import TransientError, VendorContractError
@@ -143,9 +144,4 @@ def _with_draft(request: Request, envelope_id: str, others: tuple[str, ...]) -> 
     """Return the request with its draft; one that an overlapping call stored first stays."""
     kept = request.envelope_id or envelope_id
     spare = [one for one in (envelope_id, *others) if one != kept]
-    return replace(
-        request,
-        envelope_id=kept,
-        abandoned_drafts=tuple(dict.fromkeys((*request.abandoned_drafts, *spare))),
-        stage=Stage.APPROVE,
-    )
+    return replace(abandon(request, spare), envelope_id=kept, stage=Stage.APPROVE)

@@ -15,7 +15,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.errors import NoUndoError, StaleError, TransientError
 from no_undo.domain.ledger import (
     Evidence,
@@ -38,6 +37,8 @@ from no_undo.domain.reconciliation import (
 from no_undo.domain.request import ENDED, ENDED_UNSENT, RequestState, Stage, execution_name
 from no_undo.ports import Change, Executions, IrreversibleAction, Resumer, Save
 from no_undo.use_cases.gate import LONGEST_PAUSE, Gate, ask_to_resume, event_of, saves
+from no_undo.use_cases.resume_request import restart
+from no_undo.use_cases.watch_drafts import REQUESTS_PER_SWEEP, look_at_drafts, put_off_drafts
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +70,11 @@ class _Asked:
     def look_up(self, plan: Plan) -> LookUpAnswer:
         """Ask whether the effect has happened; no answer is UNKNOWN."""
         answer = self._ask(lambda: self._action.look_up(plan))
+        return answer or LookUpAnswer(LookUp.UNKNOWN, "no answer")
+
+    def look_up_abandoned(self, target: str) -> LookUpAnswer:
+        """Ask whether what was given up took effect nevertheless; no answer is UNKNOWN."""
+        answer = self._ask(lambda: self._action.look_up_abandoned(target))
         return answer or LookUpAnswer(LookUp.UNKNOWN, "no answer")
 
     def follow_up(self, plan: Plan) -> FollowUp:
@@ -115,8 +121,9 @@ def reconcile_sends(
 
     Returns:
         Counts by what was done, for metrics: `confirmed`, `released`, `noted_not_done`, `waiting`,
-        `expired`, `resumed`, `followed_up`, `reopened`, `restarted`, `driven`, `moved` (somebody
-        else was faster), `failed`, `left` (no time; the next sweep starts with them).
+        `expired`, `resumed`, `followed_up`, `reopened`, `restarted`, `driven`,
+        `draft_checked`, `draft_sent`, `moved` (somebody else was faster), `failed`, `left` (no
+        time; the next sweep starts with them).
     """
     counts: Counter[str] = Counter()
     now = gate.clock.now()
@@ -134,6 +141,14 @@ def reconcile_sends(
         *(
             (one, partial(look_at_plan, one, sweep), partial(_put_off_plan, one, gate))
             for one in gate.store.due_plans(now, limit=BATCH)
+        ),
+        *(
+            (
+                one,
+                partial(look_at_drafts, one, gate, sweep.asked.look_up_abandoned),
+                partial(put_off_drafts, one, gate),
+            )
+            for one in gate.store.due_drafts(now, limit=REQUESTS_PER_SWEEP)
         ),
     ]
     for number, (key, look, put_off) in enumerate(looks):
@@ -378,9 +393,5 @@ def look_at_driver(request_id: str, gate: Gate, executions: Executions) -> str:
     if executions.is_running(execution_name(request_id, request.executions)):
         gate.store.reschedule(later)
         return "driven"
-    again = replace(later, executions=request.executions + 1)
-    name = execution_name(request_id, again.executions)
-    event = AuditEvent(kind="execution.restarted", actor=ACTOR, at=now, details={"execution": name})
-    gate.store.commit(Change(request_id, event, (Save(again),)))
-    executions.start(name, request_id)
+    restart(later, gate, executions, ACTOR)
     return "restarted"
