@@ -55,6 +55,7 @@ _T_ASKING: Final = "tests/unit/domain/test_asking.py"
 _T_DRAFT: Final = "tests/unit/use_cases/test_create_draft.py"
 _T_CLOSE: Final = "tests/unit/use_cases/test_close_request.py"
 _T_RESTART: Final = "tests/unit/use_cases/test_resume_request.py"
+_T_ABANDONED: Final = "tests/unit/domain/test_abandoned_drafts.py"
 _T_WATCH: Final = "tests/unit/use_cases/test_watch_drafts.py"
 _T_LAB: Final = "tests/crash/test_crash_lab.py"
 _T_ORDERS: Final = "tests/crash/test_interleavings.py"
@@ -542,10 +543,7 @@ MUTATIONS: Final = (
         "no_undo/domain/abandoned_drafts.py",
         "max(shortest_pause, age / 2)",
         "shortest_pause",
-        (
-            "tests/unit/domain/test_abandoned_drafts.py"
-            "::test_rule_2_looks_come_ever_more_rarely_within_their_bounds",
-        ),
+        (f"{_T_ABANDONED}::test_rule_2_looks_come_ever_more_rarely_within_their_bounds",),
     ),
     Mutation(
         "P4: a plan in doubt cannot be closed",
