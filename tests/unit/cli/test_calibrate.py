@@ -19,7 +19,7 @@ TRUTH: dict[str, Any] = {"total_amount": 110.0, "tax_amount": 10.0}
 
 
 def answer(data: dict[str, Any], *, mode: str = "understand", score: float = 0.95) -> str:
-    output = {"data": data, "metadata": cited(data, score), "pages": []}
+    output: dict[str, Any] = {"data": data, "metadata": cited(data, score), "pages": []}
     return json.dumps({"configuration": {"mode": mode}, "output": output})
 
 
