@@ -29,7 +29,7 @@ from no_undo.use_cases.list_in_doubt import Doubts, DoubtView
 from no_undo.use_cases.record_decision import MAX_REASON
 from no_undo.use_cases.submit_request import Upload
 from tests.fakes.worlds import a_world, approved, in_doubt, proposed
-from tests.infrastructure.template import routes
+from tests.infrastructure.template import is_open, routes
 from tests.unit.cli.deployment import Deployment
 
 Json = dict[str, Any]
@@ -107,9 +107,9 @@ def test_it_has_every_route_of_the_template_and_no_other() -> None:
 
 @pytest.mark.parametrize("key", sorted(routes()))
 def test_a_route_is_open_in_the_document_exactly_where_it_is_in_the_template(key: str) -> None:
-    is_open = operations()[key].get("security") == []
+    documented = operations()[key].get("security") == []
 
-    assert is_open == (routes()[key]["AuthorizationType"] == "NONE")
+    assert documented == is_open(routes()[key])
 
 
 @pytest.mark.parametrize("key", sorted(routes()))
@@ -124,7 +124,7 @@ def test_the_path_parameters_are_those_of_the_route(key: str) -> None:
 def test_a_signed_route_says_how_it_refuses_and_an_open_one_does_not(key: str) -> None:
     refusals = {"401", "403"} & set(operations()[key]["responses"])
 
-    assert refusals == (set() if routes()[key]["AuthorizationType"] == "NONE" else {"401", "403"})
+    assert refusals == (set() if is_open(routes()[key]) else {"401", "403"})
 
 
 @pytest.mark.parametrize(

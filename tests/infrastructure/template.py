@@ -123,6 +123,15 @@ def routes() -> dict[str, Json]:
     return {one["Properties"]["RouteKey"]: one["Properties"] for one in found}
 
 
+def is_open(route: Json) -> bool:
+    """Return whether nobody has to sign in for a route, as the template is by default."""
+    match route["AuthorizationType"]:
+        case "NONE" | {"Fn::If": ["ApproversSignIn", "JWT", "NONE"]}:
+            return True
+        case _:
+            return False
+
+
 def function_of_route(route: Json) -> str:
     """Return the folder of the function that a route calls."""
     integration = named(route["Target"]).removeprefix("integrations/")

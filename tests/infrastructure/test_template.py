@@ -197,8 +197,13 @@ def test_links_and_signed_webhooks_are_their_own_credential_every_other_route_is
 ):
     for key, route in routes().items():
         _method, path = key.split(" ")
-        if path.startswith(("/approvals/{token}", "/webhooks/")):
+        if path.startswith("/webhooks/") or key == "OPTIONS /approvals/{token}":
             assert route["AuthorizationType"] == "NONE", key
+        elif path.startswith("/approvals/{token}"):
+            # The link alone, or the link and the approver's own token.
+            assert route["AuthorizationType"] == {"Fn::If": ["ApproversSignIn", "JWT", "NONE"]}, key
+            signs_in = ["ApproversSignIn", {"Ref": "ApproverAuthorizer"}]
+            assert route["AuthorizerId"]["Fn::If"][:2] == signs_in, key
         else:
             assert route["AuthorizationType"] == {"Fn::If": ["UseJwt", "JWT", "AWS_IAM"]}, key
             assert route["AuthorizerId"]["Fn::If"][:2] == ["UseJwt", {"Ref": "JwtAuthorizer"}], key

@@ -31,7 +31,7 @@ def physical(name: str) -> str:
     return name.lower() if "Bucket" in name else name
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 - an intrinsic or a scalar
+def _text(value: Any) -> str:  # noqa: ANN401, PLR0911 - an intrinsic or a scalar
     match value:
         case {"Ref": name} if name in template()["Parameters"]:
             return PARAMETERS[name] if name in PARAMETERS else str(parameter_default(name))
@@ -41,7 +41,9 @@ def _text(value: Any) -> str:  # noqa: ANN401 - an intrinsic or a scalar
             return physical(name)
         case {"Fn::Sub": pattern} if "stateMachine:" in pattern:
             return MACHINE_ARN
-        case {"Fn::Join": _}:
+        case {"Fn::If": ["ApiServesLinks", {"Fn::Join": _}, _]}:
             return "https://no-undo.example"
+        case {"Fn::If": ["ApproversSignIn", _, off]}:
+            return str(off)
         case _:
             return str(value)

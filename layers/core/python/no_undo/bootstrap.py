@@ -365,6 +365,11 @@ class Dependencies:
         """For what lies behind an approver's link."""
         return Showing(self.store, self.documents, self.clock, self.settings.text("PUBLIC_URL"))
 
+    @property
+    def approvers_sign_in(self) -> bool:
+        """Whether a link counts only for the person who signed in with its address."""
+        return self.settings.is_yes("APPROVER_SIGN_IN")
+
     @cached_property
     def archiving(self) -> Archiving:
         """For Archive Signed Document."""

@@ -99,6 +99,7 @@ class Settings:
         """Return a digest of what governs decisions, written into every audit record."""
         names = (
             "APPROVER_POLICY_PARAMETER",
+            "APPROVER_SIGN_IN",
             "EXTRACTION_ACCOUNT",
             "MAX_ATTEMPTS",
             "POLL_SECONDS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from no_undo.domain.card import Card, FormInput, FormState, is_field_input
@@ -17,7 +18,7 @@ from no_undo.entrypoint.http_responses import (
 )
 from no_undo.entrypoint.pages import result_status
 from no_undo.use_cases.record_decision import DecisionForm, record_decision
-from no_undo.use_cases.show_approval import document_url, page_picture, show_card
+from no_undo.use_cases.show_approval import Showing, document_url, page_picture, show_card
 
 if TYPE_CHECKING:
     from no_undo.bootstrap import Dependencies
@@ -42,11 +43,18 @@ def _shown(request: HttpRequest, token: str, deps: Dependencies) -> HttpAnswer:
             number = request.path_parameters.get("page", "")
             if not (number.isascii() and number.isdigit()):
                 raise NotFoundError("there is no such page")
-            return picture_answer(page_picture(token, int(number[:6]), deps.showing))
+            return picture_answer(page_picture(token, int(number[:6]), _showing(request, deps)))
         case "GET /approvals/{token}/document":
-            return redirect_answer(document_url(token, deps.showing))
+            return redirect_answer(document_url(token, _showing(request, deps)))
         case _:
-            return _page(show_card(token, deps.showing), deps.pages)
+            return _page(show_card(token, _showing(request, deps)), deps.pages)
+
+
+def _showing(request: HttpRequest, deps: Dependencies) -> Showing:
+    """Return what lies behind links for who sends this request."""
+    if not deps.approvers_sign_in:
+        return deps.showing
+    return replace(deps.showing, visitor=request.signed_in_address())
 
 
 def decide(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
@@ -62,7 +70,7 @@ def decide(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
         answers={name: value for name, value in fields.items() if is_field_input(name)},
         hand_over_to=fields.get(FormInput.HAND_OVER_TO, ""),
     )
-    reply = record_decision(token, form, deps.gate, deps.showing, deps.hasher)
+    reply = record_decision(token, form, deps.gate, _showing(request, deps), deps.hasher)
     return _page(reply.page, deps.pages, reply.form)
 
 

@@ -187,6 +187,20 @@ class HttpRequest(_EventModel):
             return Caller(identity=_claim(claims, "sub"), tenant=_claim(claims, tenant_claim))
         raise InvalidRequestError("The request carries no authenticated caller.")
 
+    def signed_in_address(self) -> str:
+        """Return the mail address of the person who signed in, as their issuer verified it.
+
+        Returns:
+            Empty when nobody signed in, or the issuer does not say that it verified an address
+            (OpenID Connect Core 5.1, `email` and `email_verified`).
+        """
+        authorizer = self.context.authorizer
+        claims = authorizer.jwt.claims if authorizer and authorizer.jwt else {}
+        # The gateway hands claims on as text.
+        verified = str(claims.get("email_verified", "")).lower() == "true"
+        address = claims.get("email", "")
+        return address.strip() if verified and isinstance(address, str) else ""
+
     def _decoded(self) -> bytes:
         if not self.is_base64_encoded:
             return self.raw_body.encode("utf-8")

@@ -112,7 +112,7 @@ def record_decision(
     not being withdrawn. Values of fields go to the audit as keyed hashes only.
     """
     for _ in range(MAX_ROUNDS):
-        opened = open_link(token, showing.store, showing.clock)
+        opened = open_link(token, showing)
         if opened is None:
             return Reply(unknown_link())
         if opened.result is not None:

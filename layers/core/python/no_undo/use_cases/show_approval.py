@@ -31,12 +31,18 @@ DOWNLOAD_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """The ports behind an approver's link."""
+    """The ports behind an approver's link, and who follows it.
+
+    Attributes:
+        visitor: Where approvers sign in, the verified mail address of whoever did, empty for none;
+            None where the link alone is the credential.
+    """
 
     store: StateStore
     documents: DocumentStore
     clock: Clock
     link_base: str
+    visitor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +62,24 @@ class Opened:
     result: Result | None
 
 
-def open_link(token: str, store: StateStore, clock: Clock) -> Opened | None:
-    """Follow a link and say truthfully what can still be done with it; None when it is unknown.
+def open_link(token: str, showing: Showing) -> Opened | None:
+    """Follow a link and say truthfully what can still be done with it.
 
-    An unknown link costs the same reads as a known one, so that the time tells nobody apart.
+    None when it is unknown, or was mailed to somebody else than who signed in: both look the same
+    and cost the same reads, so that neither words nor time tell them apart.
     """
+    store = showing.store
     link = store.link(token_sha256(token))
     plan = store.plan(NOBODYS if link is None else link.plan_id)
     request = store.request(NOBODYS if plan is None else plan.request_id)
-    if link is None or plan is None or request is None:
+    if link is None or plan is None or request is None or not _is_theirs(link, showing.visitor):
         return None
-    return Opened(link, plan, request, _why_not(link, plan, clock))
+    return Opened(link, plan, request, _why_not(link, plan, showing.clock))
+
+
+def _is_theirs(link: ApprovalLink, visitor: str | None) -> bool:
+    """Compare the addresses as they are, case aside: another spelling is another mailbox here."""
+    return visitor is None or visitor.casefold() == link.approver.casefold()
 
 
 def _why_not(  # noqa: PLR0911 - one line per thing that may have become of a link
@@ -93,7 +106,7 @@ def _why_not(  # noqa: PLR0911 - one line per thing that may have become of a li
 
 def show_card(token: str, showing: Showing) -> Card | Result:
     """Return the card behind a link, or what became of it; records the open."""
-    opened = open_link(token, showing.store, showing.clock)
+    opened = open_link(token, showing)
     if opened is None:
         return unknown_link()
     showing.store.record_open(opened.plan.request_id, opened.link.approver, showing.clock.now())
@@ -122,7 +135,7 @@ def document_url(token: str, showing: Showing) -> str:
     Raises:
         NotFoundError: The link is unknown or dead.
     """
-    opened = open_link(token, showing.store, showing.clock)
+    opened = open_link(token, showing)
     if opened is None or opened.result is not None:
         raise NotFoundError("there is no such document")
     return showing.documents.download_url(
@@ -133,7 +146,7 @@ def document_url(token: str, showing: Showing) -> str:
 
 
 def _live(token: str, showing: Showing) -> Request:
-    opened = open_link(token, showing.store, showing.clock)
+    opened = open_link(token, showing)
     if opened is None or opened.result is not None:
         raise NotFoundError("there is no such page")
     return opened.request
