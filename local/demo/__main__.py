@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx
 
+from fixtures.documents.freight_invoice import load, render
 from local.demo.audit import export_audit, verify_export
 from local.demo.checks import check_audit, check_signed
 from local.demo.people import (
@@ -41,6 +42,13 @@ DATA = stack.DATA / "demo"
 """A stack of its own, so that a demo never meets what `make up` keeps."""
 INVOICE = ROOT / "fixtures" / "documents" / "freight_invoice.pdf"
 PROMPT = "Take this freight invoice, redact the PII, and send it to Alice and Bob for signature."
+UNLISTED_PROMPT = (
+    "Take this freight invoice, redact the email addresses, phone numbers and VINs, and send it to "
+    "Alice and Bob for signature."
+)
+UNLISTED_NOTES = ["Refund to IBAN GB33 BUKB 2020 1555 5555 55", "Driver passport no. X1234567"]
+"""The textbook's IBAN and a made-up number, in lines that the prompt does not speak of."""
+UNLISTED_KINDS = ("IBAN", "passport number")
 TITLE = "Freight Invoice"
 RECIPIENTS = [
     {"name": "Alice Smith", "email": "alice@example.com"},
@@ -74,18 +82,26 @@ def main() -> None:
     """Read the command line and run the demo."""
     parser = argparse.ArgumentParser(prog="python -m local.demo", description=__doc__)
     parser.add_argument("--crash", action="store_true", help="kill the sender after the send")
+    parser.add_argument(
+        "--unlisted", action="store_true", help="leave an IBAN and a passport number to be noticed"
+    )
     parser.add_argument("--data", type=Path, default=DATA, help="data folder of the demo")
     options = parser.parse_args()
     try:
-        print(run(options.data, crash=options.crash))
+        print(run(options.data, crash=options.crash, unlisted=options.unlisted))
     except DemoError as error:
         sys.exit(f"demo: FAILED: {error}")
     finally:
         stack.stop(options.data)
 
 
-def run(data: Path, *, crash: bool) -> str:
+def run(data: Path, *, crash: bool, unlisted: bool = False) -> str:
     """Run the main job and return the line that says how it ended.
+
+    Args:
+        data: Data folder.
+        crash: Kill the sender after the send.
+        unlisted: Hand in an invoice with personal data that the sentence does not ask about.
 
     Raises:
         DemoError: It did not end as it should.
@@ -95,11 +111,14 @@ def run(data: Path, *, crash: bool) -> str:
     running = bring_up(data, parameters=QUICK if crash else None)
     story.tell("the emulator and the vendor sandbox run; the real template is deployed")
     api, vendor = caller(running), Vendor(running)
-    request_id = submit(api)
-    story.tell(f"request {request_id} is taken in: {PROMPT}")
+    prompt = UNLISTED_PROMPT if unlisted else PROMPT
+    request_id = submit(api, prompt, unlisted_invoice() if unlisted else INVOICE.read_bytes())
+    story.tell(f"request {request_id} is taken in: {prompt}")
     follow_stages(api, request_id, story)
     link = read_link(running, APPROVER, TITLE)
     story.tell("the approver has a mail with a link of their own")
+    if unlisted:
+        story.tell(f"the card warns of what nobody listed: {', '.join(warned_of(link))}")
     hold = vendor.hold_send("after_effect") if crash else None
     approve(link)
     story.tell("the approver opened it, read the card, typed its two words and approved")
@@ -132,15 +151,34 @@ def start_afresh(data: Path) -> None:
         shutil.rmtree(data / part, ignore_errors=True)
 
 
-def submit(api: ApiClient) -> str:
+def submit(api: ApiClient, prompt: str, document: bytes) -> str:
     """Hand in the sentence, the invoice and the two addresses."""
     body = {
-        "prompt": PROMPT,
-        "document": {"upload_id": api.upload(INVOICE.read_bytes())},
+        "prompt": prompt,
+        "document": {"upload_id": api.upload(document)},
         "recipients": RECIPIENTS,
         "redact_values": NAMES_ON_THE_INVOICE,
     }
     return str(api.post("/requests", body)["request_id"])
+
+
+def unlisted_invoice() -> bytes:
+    """Draw the invoice with further notes."""
+    invoice = load()
+    return render({**invoice, "notes": [*invoice["notes"], *UNLISTED_NOTES]})
+
+
+def warned_of(link: str) -> list[str]:
+    """Return which of the unlisted kinds the card names.
+
+    Raises:
+        DemoError: One is missing.
+    """
+    page = httpx.get(link, timeout=30.0).raise_for_status().text
+    missing = [kind for kind in UNLISTED_KINDS if f"1 × {kind}" not in page]  # noqa: RUF001 - as the card writes it
+    if missing:
+        raise DemoError(f"the card does not warn of: {', '.join(missing)}")
+    return list(UNLISTED_KINDS)
 
 
 def follow_stages(api: ApiClient, request_id: str, story: Story) -> None:

@@ -14,8 +14,11 @@ import pypdfium2
 import pytest
 from pdfminer.high_level import extract_text
 
+from fixtures.documents.messy_invoice import messy_invoice
+from local.demo.__main__ import UNLISTED_PROMPT, unlisted_invoice, warned_of
 from local.demo.checks import personal_data
 from local.demo.people import approve
+from local.sandbox.nutrient.ocr import read_words
 from tests.e2e.conftest import WholeJob
 from tests.e2e.site import NAMES, Site
 
@@ -59,6 +62,13 @@ def still_readable(document: bytes, values: Iterable[str]) -> list[str]:
     seen = "".join(page.get_textpage().get_text_range() for page in pdf)
     texts = [squeezed(seen), squeezed(extract_text(io.BytesIO(document)))]
     return [value for value in values if any(squeezed(value) in text for text in texts)]
+
+
+def ocr_text(document: bytes) -> str:
+    """Return what OCR reads on the first page."""
+    with pypdfium2.PdfDocument(document) as pdf:
+        picture = pdf[0].render(scale=200 / 72).to_pil()
+    return " ".join(word.text for word in read_words(picture))
 
 
 def squeezed(text: str) -> str:
@@ -117,6 +127,29 @@ def test_p9_the_audit_chain_verifies_and_tells_the_story_from_submission_to_arch
 
     assert in_order(kinds, TOLD), kinds
     assert kinds.count("plan.begun") == 1
+
+
+def test_p8_a_messy_scan_is_redacted_in_its_pixels_proven_by_ocr_and_signed(site: Site) -> None:
+    pytest.importorskip("tesserocr")
+    upload_id = site.api.upload(messy_invoice())
+    request_id = site.submit("Scan", redact=True, document={"upload_id": upload_id})
+    approve(site.link(request_id))
+    site.wait(request_id, "AWAITING_SIGNATURE")
+    site.signed(request_id)
+
+    signed = site.api.download(f"/requests/{request_id}/document")
+    seen = squeezed(ocr_text(signed))
+    assert [value for value in personal_data() if squeezed(value) in seen] == []
+    assert squeezed("Lindstrom Transport") in seen
+    assert valid_signatures(signed, site.vendor.root_certificate()) == 2
+
+
+def test_an_iban_and_a_passport_number_that_nobody_listed_stand_on_the_card(site: Site) -> None:
+    document = {"upload_id": site.api.upload(unlisted_invoice())}
+    request_id = site.submit("Unlisted", redact=True, document=document, prompt=UNLISTED_PROMPT)
+
+    assert warned_of(site.link(request_id)) == ["IBAN", "passport number"]
+    site.api.post(f"/requests/{request_id}/withdraw", {})
 
 
 def test_structured_data_is_rendered_redacted_and_signed_too(site: Site) -> None:

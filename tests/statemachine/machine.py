@@ -47,6 +47,7 @@ from no_undo.use_cases.assemble_document import Assembly
 from no_undo.use_cases.detection import Detection
 from no_undo.use_cases.extract_fields import Extraction
 from no_undo.use_cases.redact_document import Redaction
+from no_undo.use_cases.redaction_proof import Proving
 from no_undo.use_cases.verify_redaction import Verification
 from tests.fakes.extraction import FixedFloors, MemoryCanaries, ScriptedExtraction
 from tests.infrastructure.template import ROOT, folder_of, functions
@@ -93,9 +94,8 @@ class MemoryDependencies(Dependencies):
 
 def paper_verification(hasher: KeyedHasher) -> Verification:
     """Return what proves redactions of paper."""
-    return Verification(
-        PaperVerifier(), Detection(PaperReaders(), NoDetector()), PaperInspector(), hasher
-    )
+    proving = Proving(PaperVerifier(), Detection(PaperReaders(), NoDetector()))
+    return Verification(proving, PaperInspector(), hasher)
 
 
 class StreamingStore(MemoryStateStore):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import pikepdf
 import pytest
@@ -226,3 +227,46 @@ def test_a_reader_that_runs_out_of_memory_is_not_proven() -> None:
 
 def test_two_verifications_of_the_same_files_agree() -> None:
     assert verify(ORIGINAL, REDACTED) == verify(ORIGINAL, REDACTED)
+
+
+def test_an_evaluation_notice_that_the_original_did_not_carry_is_found() -> None:
+    rows = verify(ORIGINAL, text_pdf(["Contact:", "Evaluation version - created with a trial key"]))
+
+    assert results(rows, "evaluation_notice") == {ChannelResult.FOUND}
+
+
+def test_a_document_about_an_evaluation_carries_no_notice() -> None:
+    said = "Evaluation of offers"
+
+    rows = verify(text_pdf([f"Contact: {VALUE}", said]), text_pdf(["Contact:", said]))
+
+    assert RedactionVerdict(rows).proven, blocking(rows)
+
+
+def test_a_font_that_lists_the_letters_of_a_value_in_its_order_is_a_warning() -> None:
+    def hint(pdf: pikepdf.Pdf) -> None:
+        pairs = "".join(
+            f"<{code:02x}> <{ord(letter):04x}>\n"
+            for code, letter in enumerate(dict.fromkeys(VALUE), start=1)
+        )
+        cmap = pdf.make_stream(f"begincmap 9 beginbfchar\n{pairs}endbfchar".encode())
+        pdf.pages[0].obj.Resources.Font.F1.ToUnicode = cmap
+
+    rows = verify(ORIGINAL, edited(REDACTED, hint), signature_fields=0)
+
+    (row,) = [one for one in rows if one.channel == "font_maps"]
+    assert row.warning
+    assert "font_maps" not in blocking(rows)
+
+
+def test_a_signature_field_with_another_name_is_a_lost_one() -> None:
+    def sign_here(name: str) -> Callable[[pikepdf.Pdf], None]:
+        def add(pdf: pikepdf.Pdf) -> None:
+            field = pikepdf.Dictionary(FT=pikepdf.Name.Sig, T=pikepdf.String(name))
+            pdf.Root.AcroForm = pikepdf.Dictionary(Fields=pikepdf.Array([pdf.make_indirect(field)]))
+
+        return add
+
+    rows = verify(edited(ORIGINAL, sign_here("Alice")), edited(REDACTED, sign_here("Bob")))
+
+    assert blocking(rows) == {"signature_form_fields"}

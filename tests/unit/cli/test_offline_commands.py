@@ -84,7 +84,7 @@ def test_redaction_verify_says_no_to_a_copy_that_was_not_redacted() -> None:
     ran = run("redaction", "verify", *files, "--value", "Marcus Webb")
 
     assert (ran.status, ran.said["proven"]) == (1, False)
-    assert {"channel", "reader", "result", "detail"} == set(ran.said["channels"][0])
+    assert {"channel", "reader", "result", "detail"} <= set(ran.said["channels"][0])
     assert "Marcus" not in ran.out
 
 

@@ -103,6 +103,12 @@ def test_an_iban_is_found_in_any_spelling(text: str) -> None:
     assert kinds(text) == ["iban"]
 
 
+def test_what_looks_like_the_start_of_an_iban_does_not_swallow_one() -> None:
+    text = "message 3300c7e7-56f2-69e7-ef6d-da2062f8e27c\naccount GB33BUKB20201555555555"
+
+    assert kinds(text) == ["iban"]
+
+
 def test_words_after_an_iban_do_not_belong_to_it() -> None:
     assert values("Pay GB33 BUKB 2020 1555 5555 55 BY FRIDAY") == ["GB33 BUKB 2020 1555 5555 55"]
 

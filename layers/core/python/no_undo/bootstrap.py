@@ -54,6 +54,7 @@ from no_undo.use_cases.export_audit import Exporting
 from no_undo.use_cases.extract_fields import Extraction
 from no_undo.use_cases.gate import Gate
 from no_undo.use_cases.redact_document import Redaction
+from no_undo.use_cases.redaction_proof import Proving
 from no_undo.use_cases.request_approval import Asking, Mailing
 from no_undo.use_cases.show_approval import Showing
 from no_undo.use_cases.stage import Stages
@@ -332,6 +333,7 @@ class Dependencies:
                 self.settings.text("REDACTION_BASE_URL"),
                 self._secret("REDACTION_SECRET_ARN")["api_key"],
                 clock=self.clock,
+                async_jobs=self.settings.is_yes("REDACTION_ASYNC_JOBS"),
             )
         return Redaction(service, self.detection)
 
@@ -343,7 +345,9 @@ class Dependencies:
         )
 
         verifier = IndependentReadersVerifier(seconds_per_reader=READER_SECONDS)
-        return Verification(verifier, self.detection, self.inspector, self.hasher)
+        accepted = self.settings.is_yes("REDACTION_EVALUATION")
+        proving = Proving(verifier, self.detection, evaluation_accepted=accepted)
+        return Verification(proving, self.inspector, self.hasher)
 
     @cached_property
     def drafting(self) -> Drafting:

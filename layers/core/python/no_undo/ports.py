@@ -329,23 +329,21 @@ class TextReading:
         pages: The pages that it read.
         unread: Indexes of pages that it should have read and did not get to.
         failure: Why it gave no answer at all, without the document's text; empty when it did.
+        by_ocr: True for a reader of pictures.
     """
 
     reader: str
     pages: tuple[PageText, ...] = ()
     unread: tuple[int, ...] = ()
     failure: str = ""
+    by_ocr: bool = False
 
 
 class TextReaders(Protocol):
     """Every reader of page text: two text engines, and OCR where a page depends on pictures."""
 
     def read(self, document: bytes) -> tuple[TextReading, ...]:
-        """Return one reading per reader; one that fails says so and stops no other.
-
-        Raises:
-            InvalidRequestError: The document itself is unusable; field `document`.
-        """
+        """Return one reading per reader; one that fails says so and stops no other."""
         ...
 
 

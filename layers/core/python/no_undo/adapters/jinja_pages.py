@@ -61,6 +61,7 @@ _KIND_LABELS = {
     "literal": "text named in the request",
     "mac_address": "MAC address",
     "mrz": "passport machine-readable line",
+    "passport": "passport number",
     "pattern": "text pattern named in the request",
     "phone": "telephone number",
     "ssn": "social security number",

@@ -156,7 +156,8 @@ def _pictures_row(
     unread = [index for index in dependent if index not in read]
     if unread:
         detail = f"the budget ended before page {_numbers(unread)}, which shows pictures"
-        return replace(row, result=ChannelResult.NOT_PROVEN, detail=detail)
+        pages = tuple(index + 1 for index in unread)
+        return replace(row, result=ChannelResult.NOT_PROVEN, detail=detail, pages=pages)
     return _with_left_out(row, pictured, read)
 
 
@@ -167,8 +168,10 @@ def _with_left_out(
         return row
     looked_at = sum(index in read for index in wanted)
     left_out = [index for index in wanted if index not in read]
-    rest = f"; not looked at by OCR: page {_numbers(left_out)}" if left_out else ""
-    return replace(row, detail=f"{row.detail}; {looked_at} pages were read{rest}")
+    if not left_out:
+        return replace(row, detail=f"{row.detail}; {looked_at} pages were read")
+    rest = f"Page {_numbers(left_out)} not looked at by OCR."
+    return replace(row, detail=f"{row.detail}; {looked_at} pages were read. {rest}", warning=rest)
 
 
 def _numbers(indexes: Sequence[int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -22,7 +23,13 @@ from no_undo.adapters.pdfium_reader import (
 )
 from no_undo.adapters.redaction_reports import compare_passages, to_json
 from no_undo.domain.errors import InvalidRequestError
-from no_undo.domain.redaction import ChannelResult, ChannelVerdict, Passage, squash
+from no_undo.domain.redaction import (
+    EVALUATION_NOTICE,
+    ChannelResult,
+    ChannelVerdict,
+    Passage,
+    squash,
+)
 from no_undo.domain.signature_tags import find_signature_tags
 
 _PAGE_TEXT: Final = "page_text"
@@ -31,6 +38,11 @@ _COVERED: Final = "covered_text"
 _END: Final = re.compile(rb"%%EOF\s?")
 _MOST_REVISIONS: Final = 20
 _LINEARIZED_WINDOW: Final = 1024
+# The vendor's wording is not recorded; a mark that says none of these is not recognised.
+_NOTICE: Final = re.compile(
+    "evaluation|trial(?:version|key|license|licence|mode)|unlicensed|unregistered|demoversion"
+    "|notforproduction|watermark"
+)
 _INK_SCALE: Final = 1.5  # pixels per point: thin strokes of 6 pt text still change pixels
 _LEAST_LETTERS: Final = 3  # a box may well cover the comma behind what it removed
 _SAME_PLACE_POINTS: Final = 3.0
@@ -62,12 +74,13 @@ def search_pdfium(
         fragment_channels=(_PAGE_TEXT,),
     )
     rows = tuple(_judged_revisions(row, unread) for row in report.rows)
+    notice = _notice_row(old_texts, new_texts)
     facts = {
         "pages": [len(old_texts), len(new_texts)],
         "tags": [_tags(old_texts), _tags(new_texts)],
         "words": [sum(len(text.split()) for text in texts) for texts in (old_texts, new_texts)],
     }
-    return to_json(replace(report, rows=(*rows, covered), facts=facts)), ()
+    return to_json(replace(report, rows=(*rows, covered, notice), facts=facts)), ()
 
 
 def _passages(texts: Sequence[str]) -> list[Passage]:
@@ -101,6 +114,24 @@ def _judged_revisions(row: ChannelVerdict, unread: int) -> ChannelVerdict:
     return replace(row, result=ChannelResult.NOT_PROVEN, detail=detail)
 
 
+def _notice_row(before: Sequence[str], after: Sequence[str]) -> ChannelVerdict:
+    """Find words of a trial's notice on pages that did not show them before."""
+    pages = [
+        index + 1
+        for index, text in enumerate(after)
+        if _notices(text) - (_notices(before[index]) if index < len(before) else Counter())
+    ]
+    if not pages:
+        detail = "no page says more about a trial than before"
+        return ChannelVerdict(EVALUATION_NOTICE, READER, ChannelResult.GONE, detail)
+    detail = f"{len(pages)} pages carry a notice of an evaluation that they did not carry before"
+    return ChannelVerdict(EVALUATION_NOTICE, READER, ChannelResult.FOUND, detail, tuple(pages))
+
+
+def _notices(text: str) -> Counter[str]:
+    return Counter(_NOTICE.findall(squash(text)))
+
+
 def _covered_row(before: pdfium.PdfDocument, after: pdfium.PdfDocument) -> ChannelVerdict:
     """Find words that showed in the original and are now in the text layer but under paint.
 
@@ -119,7 +150,7 @@ def _covered_row(before: pdfium.PdfDocument, after: pdfium.PdfDocument) -> Chann
         return ChannelVerdict(_COVERED, READER, ChannelResult.GONE, detail)
     pages = ", ".join(map(str, counts))
     detail = f"{sum(counts.values())} words are covered, not removed; page {pages}"
-    return ChannelVerdict(_COVERED, READER, ChannelResult.FOUND, detail)
+    return ChannelVerdict(_COVERED, READER, ChannelResult.FOUND, detail, tuple(counts))
 
 
 _Word = tuple[str, Box]

@@ -13,7 +13,7 @@ import pikepdf
 
 from no_undo.adapters.redaction_reports import compare_passages, to_json
 from no_undo.domain.errors import InvalidRequestError
-from no_undo.domain.redaction import ChannelResult, ChannelVerdict, Passage
+from no_undo.domain.redaction import ChannelResult, ChannelVerdict, Passage, squash
 
 READER: Final = f"pikepdf {pikepdf.__version__}"
 
@@ -57,6 +57,10 @@ UNDECODABLE: Final = (
     RuntimeError,
     TypeError,
 )
+FONT_HINT: Final = "An embedded font still lists the letters of a removed value in order of use."
+_HINT: Final = 6  # letters in the value's own order; shorter runs are in any text
+_MAP_SECTIONS: Final = re.compile(rb"beginbfchar(.*?)endbfchar", re.DOTALL)
+_MAP_CODES: Final = re.compile(rb"<((?:[0-9A-Fa-f]{2})+)>")
 _SHOWS_TEXT: Final = frozenset({"Tj", "TJ", "'", '"'})
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\r\n\x00"
 _TEXT_SHARE: Final = 0.85
@@ -124,6 +128,7 @@ def search_structure(
         new = StructureReading(pdf)
         new_fields = signature_field_names(pdf)
         marks = _staged_marks(pdf)
+        fonts = _fonts_row(pdf, list(arguments["values"]))
     report = compare_passages(
         READER,
         arguments["values"],
@@ -134,7 +139,7 @@ def search_structure(
     )
     rows = tuple(_judged_unreadable(row, new.unreadable) for row in report.rows)
     facts = {"signature_fields": [old_fields, new_fields]}
-    return to_json(replace(report, rows=(*rows, marks), facts=facts)), ()
+    return to_json(replace(report, rows=(*rows, marks, fonts), facts=facts)), ()
 
 
 @dataclass(slots=True)
@@ -383,6 +388,47 @@ def _staged_marks(pdf: pikepdf.Pdf) -> ChannelVerdict:
             f"{count} redaction marks are staged, not applied",
         )
     return ChannelVerdict("redaction_marks", READER, ChannelResult.GONE, "no mark is left")
+
+
+def _fonts_row(pdf: pikepdf.Pdf, values: Sequence[str]) -> ChannelVerdict:
+    """Find fonts whose character map still lists the letters of a value in its own order.
+
+    A subset lists the characters of a text in order of first use. That is a hint at what stood
+    there, not the text, and cutting it out would take a new font: it is a warning.
+    """
+    orders = [order for value in values if len(order := _first_uses(squash(value))) >= _HINT]
+    hinting = 0
+    for root in pdf.objects:
+        if isinstance(root, pikepdf.Dictionary) and isinstance(
+            cmap := root.get("/ToUnicode"), pikepdf.Stream
+        ):
+            listed = _first_uses(squash(_mapped_text(cmap)))
+            hinting += any(
+                order[at : at + _HINT] in listed
+                for order in orders
+                for at in range(len(order) - _HINT + 1)
+            )
+    if not hinting:
+        return ChannelVerdict("font_maps", READER, ChannelResult.GONE, "no font lists a value")
+    detail = f"{hinting} fonts list letters in the order of a removed value"
+    return ChannelVerdict("font_maps", READER, ChannelResult.GONE, detail, warning=FONT_HINT)
+
+
+def _mapped_text(cmap: pikepdf.Stream) -> str:
+    """Return the characters that a ToUnicode map lists, in its order; empty when undecodable."""
+    try:
+        data = cmap.read_bytes()
+    except UNDECODABLE:
+        return ""
+    texts: list[str] = []
+    for section in _MAP_SECTIONS.findall(data):
+        codes = [bytes.fromhex(code.decode()) for code in _MAP_CODES.findall(section)]
+        texts += [code.decode("utf-16-be", errors="replace") for code in codes[1::2]]
+    return "".join(texts)
+
+
+def _first_uses(squashed: str) -> str:
+    return "".join(dict.fromkeys(squashed))
 
 
 def _judged_unreadable(row: ChannelVerdict, unreadable: Mapping[str, int]) -> ChannelVerdict:

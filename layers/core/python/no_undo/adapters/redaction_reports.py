@@ -81,6 +81,8 @@ def from_json(answer: Mapping[str, Any]) -> ReaderReport:
             reader=row["reader"],
             result=ChannelResult(row["result"]),
             detail=row["detail"],
+            pages=tuple(row["pages"]),
+            warning=row["warning"],
         )
         for row in answer["rows"]
     )

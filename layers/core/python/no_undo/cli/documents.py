@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from no_undo.cli.files import read_bytes
 from no_undo.cli.output import Exit, show
+from no_undo.domain.pii import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,10 @@ def add_commands(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cl
         default=[],
         help="what must be gone, repeated; without any: what is detected in the original",
     )
+    verify.add_argument(
+        "--kind", action="append", default=[], choices=KINDS, help="a kind that must be gone"
+    )
+    verify.add_argument("--keep", action="append", default=[], help="a value that stays, repeated")
     verify.add_argument(
         "--signature-fields", type=int, default=0, help="how many signing parties must survive"
     )
@@ -94,35 +99,41 @@ def _finding(sight: Sight, *, with_value: bool) -> dict[str, Any]:
 
 
 def run_redaction_verify(options: argparse.Namespace) -> Exit:
-    """Prove removal on two files; exit 0 only when every reader ran and found nothing."""
+    """Prove removal on two files, as the deployed stage does; exit 0 only when it is proven."""
     from no_undo.adapters.redaction_verifier import IndependentReadersVerifier  # noqa: PLC0415
-    from no_undo.domain.redaction import ChannelResult, RedactionVerdict  # noqa: PLC0415
+    from no_undo.domain.redaction import ChannelResult, alike  # noqa: PLC0415
+    from no_undo.use_cases.redaction_proof import (  # noqa: PLC0415
+        Proving,
+        Removal,
+        prove,
+        verdict_document,
+    )
 
     before, after = read_bytes(options.before), read_bytes(options.after)
-    rows = IndependentReadersVerifier().verify(
-        before,
-        after,
-        _values(options.value, before),
+    detection = _detection()
+    removal = Removal(
+        values=_values(options, before, detection),
+        asked=frozenset(options.kind),
+        kept=frozenset(alike(value) for value in options.keep),
         signature_fields=options.signature_fields,
     )
-    verdict = RedactionVerdict(rows)
-    channels = [
-        {"channel": r.channel, "reader": r.reader, "result": r.result.value, "detail": r.detail}
-        for r in rows
-    ]
-    show({"proven": verdict.proven, "channels": channels})
-    if verdict.proven:
+    proof = prove(before, after, removal, Proving(IndependentReadersVerifier(), detection))
+    show(verdict_document(proof, removal))
+    if proof.verdict.proven:
         return Exit.YES
-    found = any(row.result is ChannelResult.FOUND for row in rows)
+    found = any(row.result is ChannelResult.FOUND for row in proof.verdict.channels)
     return Exit.NO if found else Exit.COULD_NOT_TELL
 
 
-def _values(given: Sequence[str], before: bytes) -> dict[str, str]:
-    """Return value to kind: what was given, or else what the detector finds in the original."""
-    if given:
-        return dict.fromkeys(given, "literal")
-    from no_undo.use_cases.detection import detected  # noqa: PLC0415
+def _values(options: argparse.Namespace, before: bytes, detection: Detection) -> dict[str, str]:
+    """Return value to kind: what was given, and what the detector finds of the kinds.
 
-    detection = _detection()
-    sights = detected(detection.readers.read(before), detection.detector)
-    return {one.value: one.kind for one in sights if one.is_sure}
+    With neither, everything that the detector finds in the original.
+    """
+    values: dict[str, str] = dict.fromkeys(options.value, "literal")
+    if options.value and not options.kind:
+        return values
+    for one in detection.sights(before):
+        if one.is_sure and (not options.kind or one.kind in options.kind):
+            values.setdefault(one.value, one.kind)
+    return values

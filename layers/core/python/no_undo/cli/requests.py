@@ -64,6 +64,12 @@ def _add_submit(commands: Any) -> None:  # noqa: ANN401 - argparse keeps its cla
     submit.add_argument("--quorum", type=int, help="how many approvals are needed")
     submit.add_argument("--redact", action="append", default=[], help="a kind, repeated")
     submit.add_argument("--redact-value", action="append", default=[], help="a text, repeated")
+    submit.add_argument("--redact-keep", action="append", default=[], help="a text that stays")
+    submit.add_argument(
+        "--on-residual",
+        choices=("block", "show"),
+        help="what becomes of personal data that is left; default: block the kinds asked for",
+    )
     submit.add_argument("--extraction", choices=("auto", "none"), default="auto")
     submit.add_argument("--repeat-of", default="", help="plan id that is knowingly repeated")
     submit.add_argument(
@@ -105,6 +111,8 @@ def submission_body(options: argparse.Namespace, api: ApiClient) -> dict[str, An
         "approvers": options.approver,
         "redact": options.redact,
         "redact_values": options.redact_value,
+        "redact_keep": options.redact_keep,
+        "on_residual": options.on_residual,
         "extraction": options.extraction,
         "repeat_of": options.repeat_of,
         "document": _document(options.document, api),

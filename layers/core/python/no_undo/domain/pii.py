@@ -100,11 +100,13 @@ class KindRule:
         kind: Name of the kind.
         pattern: Finds candidates.
         judge: Decides about one candidate; None when it is not of this kind.
+        overlapping: True where a rejected candidate may have swallowed the start of a true one.
     """
 
     kind: str
     pattern: re.Pattern[str]
     judge: Callable[[Candidate], Judgement | None]
+    overlapping: bool = False
 
 
 def find_pii(
@@ -140,13 +142,17 @@ def find_pii(
 def _judged(
     rule: KindRule, text: str, regions: tuple[str, ...], phone: PhoneValidator
 ) -> Iterator[tuple[int, int, Judgement]]:
-    for match in rule.pattern.finditer(text):
+    at = 0
+    while match := rule.pattern.search(text, at):
         start = match.start()
+        at = max(match.end(), start + 1)
         before = text[max(0, start - _CONTEXT_BEFORE) : start].casefold()
         judgement = rule.judge(Candidate(match[0], before, regions, phone))
         if judgement is not None:
             length = len(match[0]) if judgement.length is None else judgement.length
             yield start, start + length, judgement
+        elif rule.overlapping:
+            at = start + 1
 
 
 def _without_overlaps(found: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -424,10 +430,13 @@ _PHONE: Final = re.compile(
 _PHONE_WORDS: Final = _words(
     "phone", "telephone", "tel", "tél", "telefon\\w*", "téléphone", "teléfono", "telefono", "ph",
     "mobile", "mob", "cell", "cellular", "handy", "móvil", "fax", "telefax", "call", "hotline",
-    "whatsapp", "sms", "contact number", "t", "m", "f",
+    "whatsapp", "sms", "contact number",
 )  # fmt: skip
+_PHONE_LETTER: Final = re.compile(r"(?<![\w.])[tmf][.:] ?$")  # T: 030 ..., as letterheads write it
 _DOTTED_QUAD: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-_DATE: Final = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{2}|\d{4})")
+_DATE: Final = re.compile(
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?: \d{1,2})?$"
+)
 _NANP: Final = re.compile(r"(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[ .-])[2-9]\d{2}[ .-]\d{4}")
 _TRUNK: Final = re.compile(r"\(?0[1-9]")
 _SEPARATORS: Final = re.compile(r"[ ./()-]+")
@@ -435,11 +444,11 @@ _SEPARATORS: Final = re.compile(r"[ ./()-]+")
 
 def _judge_phone(candidate: Candidate) -> Judgement | None:
     text = candidate.text
-    if _DOTTED_QUAD.fullmatch(text) or _DATE.fullmatch(text):
+    if _DOTTED_QUAD.fullmatch(text) or _DATE.match(text):
         return None
     if text.startswith(("+", "00")) and candidate.phone(re.sub(r"^00", "+", text), ()):
         return Judgement(0.95, "valid international telephone number")
-    if candidate.follows(_PHONE_WORDS, within=_CONTEXT_NEAR):
+    if candidate.follows(_PHONE_WORDS, within=_CONTEXT_NEAR) or candidate.follows(_PHONE_LETTER):
         valid = candidate.phone(text, candidate.regions or ("US",))
         return Judgement(0.9 if valid else 0.7, "form of a telephone number after a word for it")
     if candidate.follows(_OTHER_NUMBERS):
@@ -461,7 +470,7 @@ def _judge_national(candidate: Candidate) -> Judgement | None:
 
 RULES: Final[tuple[KindRule, ...]] = (
     KindRule("email", _EMAIL, _judge_email),
-    KindRule("iban", _IBAN, _judge_iban),
+    KindRule("iban", _IBAN, _judge_iban, overlapping=True),
     KindRule("payment_card", _CARD, _judge_card),
     KindRule("ssn", _SSN, _judge_ssn),
     KindRule("ein", _EIN, _judge_ein),

@@ -14,6 +14,9 @@ Rules:
 9. Where words of the file format itself stand (names, syntax), a value that is a single word of
    letters is not looked for: it would be confused with them.
 10. In text that OCR read, whole values are also compared with look-alikes folded: O and 0, l and 1.
+11. What our own detector still sees in the output blocks where the request named its kind, and is
+    shown to the approvers otherwise; a request may make it block always, or only be shown.
+12. What the request wants kept, and the recipients' own names, are neither removed nor residue.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import html
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -31,6 +34,9 @@ from urllib.parse import unquote
 SHORTEST_SQUASHED: Final = 6
 FRAGMENT_LENGTH: Final = 5
 READERS_REQUIRED: Final = 2
+
+EVALUATION_NOTICE: Final = "evaluation_notice"
+"""The channel that says whether a trial of the redaction service left its mark."""
 
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _PRESENTATION_FORMS: Final = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -69,6 +75,26 @@ class ChannelResult(StrEnum):
     NOT_PROVEN = "not_proven"
 
 
+class OnResidual(StrEnum):
+    """What becomes of personal data that is found and not removed (rule 11)."""
+
+    BLOCK = "block"
+    SHOW = "show"
+
+
+def residual_blocks(kind: str, asked: Container[str], wish: OnResidual | None) -> bool:
+    """Say whether what is left of a kind stops the run (rule 11).
+
+    Args:
+        kind: What was seen.
+        asked: The kinds that the request named.
+        wish: What the request says about all kinds, or None for the default.
+    """
+    if wish is None:
+        return kind in asked
+    return wish is OnResidual.BLOCK
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelVerdict:
     """One reader's finding in one channel.
@@ -78,12 +104,16 @@ class ChannelVerdict:
         reader: Name and version, for example `pdfium 5.15.2`.
         result: The finding.
         detail: Kind, page and count of what was found, or why it could not be measured; no values.
+        pages: The pages, from 1, that a finding or a gap is on; empty: none in particular.
+        warning: A sentence for the approvers about what the result does not say; often empty.
     """
 
     channel: str
     reader: str
     result: ChannelResult
     detail: str
+    pages: tuple[int, ...] = ()
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +310,13 @@ def judge(
     for sighting in sightings:
         by_channel[sighting.channel].append(sighting)
     return tuple(
-        ChannelVerdict(channel, reader, ChannelResult.FOUND, _describe(kinds, by_channel[channel]))
+        ChannelVerdict(
+            channel,
+            reader,
+            ChannelResult.FOUND,
+            _describe(kinds, by_channel[channel]),
+            _page_numbers(by_channel[channel]),
+        )
         if by_channel[channel]
         else ChannelVerdict(channel, reader, ChannelResult.GONE, "no value was seen")
         for channel in channels
@@ -334,10 +370,14 @@ def _times(group: Sequence[Sighting], *, whole: bool) -> str:
 
 
 def _pages(group: Sequence[Sighting]) -> str:
-    pages = sorted({s.page_index + 1 for s in group if s.page_index is not None})
+    pages = _page_numbers(group)
     if not pages:
         return ""
     return f" on page{'s' if len(pages) > 1 else ''} {', '.join(map(str, pages))}"
+
+
+def _page_numbers(group: Sequence[Sighting]) -> tuple[int, ...]:
+    return tuple(sorted({s.page_index + 1 for s in group if s.page_index is not None}))
 
 
 def _place(sighting: Sighting) -> tuple[int, str, int | None]:

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.recipients import Recipient
-from no_undo.domain.redaction import RedactionTarget
+from no_undo.domain.redaction import OnResidual, RedactionTarget
 
 
 class Stage(StrEnum):
@@ -127,6 +127,8 @@ class Request:
         requested_approvers: Approvers the caller chose, or empty for the policy's defaults.
         requested_quorum: The quorum the caller asked for, or 0.
         requested_redaction: Kinds, literal values and patterns that came with the request.
+        redact_keep: Values that stay although they are of a kind that is removed.
+        on_residual: What becomes of personal data that is left; None for the default.
         repeat_of: Plan id that this request knowingly repeats, or empty.
         state: Where it stands.
         stage: The next stage (rule 1).
@@ -171,6 +173,8 @@ class Request:
     requested_approvers: tuple[str, ...] = ()
     requested_quorum: int = 0
     requested_redaction: tuple[RedactionTarget, ...] = ()
+    redact_keep: tuple[str, ...] = ()
+    on_residual: OnResidual | None = None
     repeat_of: str = ""
     state: RequestState = RequestState.PREPARING
     stage: Stage = Stage.PARSE

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from no_undo.domain.errors import InvalidRequestError, NoUndoError
 from no_undo.domain.pii import KINDS
 from no_undo.domain.recipients import Recipient
-from no_undo.domain.redaction import RedactionTarget, TargetType
+from no_undo.domain.redaction import OnResidual, RedactionTarget, TargetType
 from no_undo.domain.request import Assembly
 from no_undo.entrypoint.http_requests import Caller
 from no_undo.use_cases.close_request import Closing
@@ -150,6 +150,8 @@ class SubmitBody(BaseModel):
     quorum: int | None = Field(default=None, ge=1, le=20, strict=True)
     redact: list[_Kind] = Field(default_factory=list[str], max_length=20)
     redact_values: list[_Line] = Field(default_factory=list[str], max_length=MAX_LITERALS)
+    redact_keep: list[_Line] = Field(default_factory=list[str], max_length=MAX_LITERALS)
+    on_residual: OnResidual | None = None
     extraction: Literal["auto", "none"] = "auto"
     assembly: Literal["attach", "rebuild"] = "attach"
     repeat_of: str = Field(default="", max_length=100)
@@ -173,6 +175,8 @@ class SubmitBody(BaseModel):
             approvers=tuple(self.approvers),
             quorum=self.quorum or 0,
             redaction=(*kinds, *values),
+            redact_keep=tuple(self.redact_keep),
+            on_residual=self.on_residual,
             extraction=self.extraction == "auto",
             assembly=Assembly(self.assembly),
             repeat_of=self.repeat_of,

@@ -190,8 +190,16 @@ def _redaction(verdict: dict[str, Any] | None) -> CardRedaction | None:
             )
             for row in verdict["channels"]
         ),
-        warnings=("The width of a black box still hints at the length of what was removed.",),
+        warnings=(*verdict.get("warnings", ()), *_kept(verdict.get("kept", {}))),
     )
+
+
+def _kept(kept: dict[str, int]) -> tuple[str, ...]:
+    """Say what stays because the request lists it."""
+    if not kept:
+        return ()
+    told = ", ".join(f"{kind.replace('_', ' ')}: {count}" for kind, count in sorted(kept.items()))
+    return (f"Left in the document because the request says so: {told}.",)
 
 
 def _findings(verdict: dict[str, Any] | None) -> tuple[CardFinding, ...]:

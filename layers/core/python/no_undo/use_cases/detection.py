@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from no_undo.domain.pii import REPORT_FLOOR, Finding
 from no_undo.domain.redaction import alike
+from no_undo.domain.regions import region_hints
 from no_undo.ports import PiiDetector, TextReaders, TextReading
 
 
@@ -21,6 +22,10 @@ class Detection:
 
     readers: TextReaders
     detector: PiiDetector
+
+    def sights(self, document: bytes) -> tuple[Sight, ...]:
+        """Return what all readers show of a document; see `detected`."""
+        return detected(self.readers.read(document), self.detector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,8 @@ def detected(readings: Sequence[TextReading], detector: PiiDetector) -> tuple[Si
 
 
 def _all_sights(readings: Sequence[TextReading], detector: PiiDetector) -> Iterator[Sight]:
+    regions = region_hints(page.text for reading in readings for page in reading.pages)
     for reading in readings:
         for page in reading.pages:
-            for finding in detector.findings(page.text):
+            for finding in detector.findings(page.text, regions=regions):
                 yield Sight(finding, page.page_index, reading.reader)

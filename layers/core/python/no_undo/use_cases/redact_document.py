@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from no_undo.domain.canonical_json import sha256_hex
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.errors import InvalidRequestError
-from no_undo.domain.redaction import RedactionTarget, TargetType
+from no_undo.domain.redaction import RedactionTarget, TargetType, alike
 from no_undo.domain.request import Request, Stage
 from no_undo.ports import RedactionService
-from no_undo.use_cases.detection import Detection, detected
+from no_undo.use_cases.detection import Detection
 from no_undo.use_cases.stage import (
     PDF,
     Stages,
@@ -78,13 +78,18 @@ def values_to_remove(request: Request, document: bytes, redaction: Redaction) ->
     """Return each value to remove with its kind, longest first, without the recipients' names."""
     kinds = {one.value for one in request.redaction if one.type is TargetType.KIND}
     values = {one.value: one.kind for one in request.redaction if one.type is TargetType.LITERAL}
-    readings = redaction.detection.readers.read(document)
-    for sight in detected(readings, redaction.detection.detector):
+    for sight in redaction.detection.sights(document):
         if sight.is_sure and sight.kind in kinds:
             values.setdefault(sight.value, sight.kind)
-    kept = {one.name.casefold() for one in request.recipients}
-    chosen = {value: kind for value, kind in values.items() if value.casefold() not in kept}
+    kept = kept_values(request)
+    chosen = {value: kind for value, kind in values.items() if alike(value) not in kept}
     return dict(sorted(chosen.items(), key=lambda pair: (-len(pair[0]), pair[0])))
+
+
+def kept_values(request: Request) -> frozenset[str]:
+    """Return what stays, in comparable form: the recipients' own names, and the request's list."""
+    names = (one.name for one in request.recipients)
+    return frozenset(alike(one) for one in (*names, *request.redact_keep))
 
 
 def _operation_id(document: bytes, targets: Sequence[RedactionTarget]) -> str:

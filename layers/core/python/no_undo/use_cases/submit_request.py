@@ -21,7 +21,7 @@ from no_undo.domain.errors import (
 )
 from no_undo.domain.invoice import parse_invoice
 from no_undo.domain.recipients import Recipient, check_recipients
-from no_undo.domain.redaction import RedactionTarget
+from no_undo.domain.redaction import OnResidual, RedactionTarget, TargetType, alike
 from no_undo.domain.request import Assembly, Request, Source, execution_name
 from no_undo.ports import (
     Change,
@@ -79,6 +79,8 @@ class Submission:
         approvers: Addresses, or empty for the policy's defaults.
         quorum: Needed approvals, or 0 for the policy's.
         redaction: Kinds and literal values to remove.
+        redact_keep: Values that stay although they are of a kind that is removed.
+        on_residual: What becomes of personal data that is left; None for the default.
         extraction: False to go without.
         assembly: How the document is made.
         repeat_of: Plan that is knowingly repeated, or empty.
@@ -93,6 +95,8 @@ class Submission:
     approvers: tuple[str, ...] = ()
     quorum: int = 0
     redaction: tuple[RedactionTarget, ...] = ()
+    redact_keep: tuple[str, ...] = ()
+    on_residual: OnResidual | None = None
     extraction: bool = True
     assembly: Assembly = Assembly.ATTACH
     repeat_of: str = ""
@@ -222,6 +226,8 @@ def _request(submission: Submission, request_id: str, source: Source, door: Door
         requested_approvers=submission.approvers,
         requested_quorum=submission.quorum,
         requested_redaction=submission.redaction,
+        redact_keep=submission.redact_keep,
+        on_residual=submission.on_residual,
         repeat_of=submission.repeat_of,
         check_at=now + door.driver_interval,
     )
@@ -238,6 +244,12 @@ def _check(draft: Request, submission: Submission, door: Door) -> None:
             "Redaction was asked for and there is no redaction account; submit a document that "
             "needs none, and say 'without redaction'.",
             field="redact",
+        )
+    named = {alike(one.value) for one in parsed.redaction if one.type is TargetType.LITERAL}
+    if any(alike(value) in named for value in draft.redact_keep):
+        raise InvalidRequestError(
+            "A value is listed both in redact_values and in redact_keep; say one of the two.",
+            field="redact_keep",
         )
     if draft.extraction and not door.extraction_account:
         raise InvalidRequestError(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
 from no_undo.domain.errors import RedactionUnprovenError
-from no_undo.domain.redaction import ChannelResult, ChannelVerdict, RedactionVerdict, TargetType
+from no_undo.domain.redaction import ChannelResult, RedactionVerdict, TargetType
 from no_undo.domain.request import Request, Stage
-from no_undo.ports import DocumentInspector, KeyedHasher, RedactionVerifier, TextReading
-from no_undo.use_cases.detection import Detection, Sight, detected
+from no_undo.ports import DocumentInspector, KeyedHasher
+from no_undo.use_cases.redact_document import kept_values
+from no_undo.use_cases.redaction_proof import Proving, Removal, prove, verdict_document
 from no_undo.use_cases.stage import (
     PNG,
     Stages,
@@ -34,8 +32,7 @@ PICTURE_DPI = 100
 class Verification:
     """What proves a redaction and pictures the result."""
 
-    verifier: RedactionVerifier
-    detection: Detection
+    proving: Proving
     inspector: DocumentInspector
     hasher: KeyedHasher
 
@@ -95,70 +92,19 @@ def _verdict(
     before = stages.documents.get(artefact(request, "assembled"))
     after = stages.documents.get(artefact(request, "redacted"))
     values: dict[str, str] = get_json(stages.documents, artefact(request, "targets"))["values"]
-    rows = verification.verifier.verify(
-        before, after, values, signature_fields=len(request.recipients)
+    removal = Removal(
+        values=values,
+        asked=frozenset(one.value for one in request.redaction if one.type is TargetType.KIND),
+        kept=kept_values(request),
+        signature_fields=len(request.recipients),
+        on_residual=request.on_residual,
     )
-    found, others = _residual(request, after, verification)
-    verdict = RedactionVerdict((*rows, *found))
-    body = {
-        "proven": verdict.proven,
-        "channels": [
-            {
-                "channel": one.channel,
-                "reader": one.reader,
-                "result": one.result.value,
-                "detail": one.detail,
-            }
-            for one in verdict.channels
-        ],
-        "removed": dict(Counter(values.values())),
-        "values": [
-            {"kind": kind, "hmac": verification.hasher.digest(request.request_id, value)}
-            for value, kind in values.items()
-        ],
-        "unlisted": [
-            {"kind": kind, "page": page, "count": count}
-            for (kind, page), count in sorted(others.items())
-        ],
-    }
-    return verdict, body
-
-
-def _residual(
-    request: Request, after: bytes, verification: Verification
-) -> tuple[tuple[ChannelVerdict, ...], Counter[tuple[str, int]]]:
-    """What our own detector still sees: of the kinds asked for it blocks, of others it is shown."""
-    asked = {one.value for one in request.redaction if one.type is TargetType.KIND}
-    readings = verification.detection.readers.read(after)
-    detector = verification.detection.detector
-    rows = tuple(
-        _detector_row(reading, _kinds(detected((reading,), detector)) & asked)
-        for reading in readings
-    )
-    others = Counter(
-        (sight.kind, sight.page_index + 1)
-        for sight in detected(readings, detector)
-        if sight.is_sure and sight.kind not in asked
-    )
-    return rows, others
-
-
-def _kinds(sights: Sequence[Sight]) -> set[str]:
-    return {sight.kind for sight in sights if sight.is_sure}
-
-
-def _detector_row(reading: TextReading, left: AbstractSet[str]) -> ChannelVerdict:
-    """Judge what the detector sees in one reading; a reader that did not read proves nothing."""
-    pages = ", ".join(str(index + 1) for index in reading.unread)
-    if left:
-        result, detail = ChannelResult.FOUND, f"kinds still found: {', '.join(sorted(left))}"
-    elif reading.failure:
-        result, detail = ChannelResult.NOT_PROVEN, reading.failure
-    elif reading.unread:
-        result, detail = ChannelResult.NOT_PROVEN, f"page {pages} shows pictures nobody has read"
-    else:
-        result, detail = ChannelResult.GONE, "no value of the asked kinds"
-    return ChannelVerdict("detector", reading.reader, result, detail)
+    proof = prove(before, after, removal, verification.proving)
+    hashes = [
+        {"kind": kind, "hmac": verification.hasher.digest(request.request_id, value)}
+        for value, kind in values.items()
+    ]
+    return proof.verdict, verdict_document(proof, removal) | {"values": hashes}
 
 
 def _refuse_unproven(
