@@ -7,13 +7,17 @@ BIN := $(VENV)/bin
 SOURCES := functions layers/core/python local tests benchmarks
 SAM := .venv-sam/bin/sam
 
+# The newest runtime that the template is deployed on, and where it may be found besides.
+PYTHON313 ?= python3.13
+TESTS_313 ?= tests/unit tests/property tests/statemachine tests/infrastructure tests/contract
+
 export SAM_CLI_TELEMETRY := 0
 export AWS_DEFAULT_REGION ?= us-east-1
 # pyright's wrapper must not look for a newer release or another Node.js on its own.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-long check fmt lint types infrastructure build validate \
+.PHONY: help setup demo up down test test-313 test-long check fmt lint types infrastructure build validate \
 	bench crash-test crash-doc demo-crash deploy clean
 
 help:
@@ -62,6 +66,21 @@ down: ## stop what `up` started
 test: setup ## every test except the exhaustive variants
 	@$(BIN)/python -m pytest -m "not long and not e2e_aws"
 
+test-313: setup ## the tests that need no emulator, on a python3.13 where one is found
+	@found=; for one in "$(PYTHON313)" "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.13*/bin/python; do \
+		"$$one" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null \
+			&& { found=$$one; break; }; \
+	done; \
+	if [ -z "$$found" ]; then \
+		echo "test-313: SKIPPED, no python3.13 found; name one: make test-313 PYTHON313=/path/to/it"; \
+	else \
+		echo "test-313: $$("$$found" --version)"; \
+		test -x .venv-313/bin/python || $(BIN)/uv venv --quiet --python "$$found" .venv-313; \
+		$(BIN)/uv pip sync --quiet --require-hashes --python .venv-313/bin/python requirements/dev.txt && \
+		$(BIN)/uv pip install --quiet --python .venv-313/bin/python --no-deps --editable . && \
+		.venv-313/bin/python -m pytest -q -m "not long and not e2e_aws" $(TESTS_313); \
+	fi
+
 test-long: setup ## every test, the exhaustive variants too
 	@$(BIN)/python -m pytest -m "not e2e_aws"
 
@@ -107,4 +126,4 @@ deploy: build ## sam deploy --guided; needs an AWS account and its credentials
 	@$(SAM) deploy --guided
 
 clean: down ## remove environments, builds and local state
-	@rm -rf .venv .venv-emulator .venv-sam .aws-sam .local build *.egg-info
+	@rm -rf .venv .venv-313 .venv-emulator .venv-sam .aws-sam .local build *.egg-info

@@ -33,7 +33,7 @@ NOT_THERE_YET: Final = ("agent_tools",)
 _NOT_IN_CI: Final = {"long", "e2e_aws"}
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)")
-_TARGET = re.compile(r"^(?P<name>[a-z][a-z-]*):(?!=)(?P<needs>[^#\n]*)", re.MULTILINE)
+_TARGET = re.compile(r"^(?P<name>[a-z][a-z0-9-]*):(?!=)(?P<needs>[^#\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def make_targets() -> dict[str, set[str]]:
 def ci_targets() -> set[str]:
     """Return every target that `.ci/run` makes, by itself or because another one needs it."""
     listed = " ".join(
-        re.findall(r"^make --no-print-directory ([a-z -]+)$", text(".ci/run"), re.MULTILINE)
+        re.findall(r"^make --no-print-directory ([a-z0-9 -]+)$", text(".ci/run"), re.MULTILINE)
     )
     found: set[str] = set()
     waiting = set(listed.split())
@@ -161,7 +161,7 @@ def test_every_make_target_that_a_document_names_exists() -> None:
     named = {
         target
         for path in DOCUMENTS
-        for target in re.findall(r"`make ([a-z][a-z-]*)", path.read_text(encoding="utf-8"))
+        for target in re.findall(r"`make ([a-z][a-z0-9-]*)", path.read_text(encoding="utf-8"))
     }
 
     assert named - set(make_targets()) == set()
