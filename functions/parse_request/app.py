@@ -16,5 +16,5 @@ from no_undo.use_cases.parse_request import parse_request
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     request = StageInput.model_validate(event)
     deps = dependencies()
-    parse_request(request.request_id, deps.stages, deps.policies)
+    parse_request(request.request_id, deps.stages, deps.policies, deps.contacts)
     return {"requestId": request.request_id}

@@ -36,6 +36,9 @@ AUDIT: Final = may("AuditTable", "dynamodb:PutItem") | may("AuditOutboxTable", "
 APPEND: Final = AUDIT | write("AuditHeadsTable")
 POLICY: Final = may("parameter/${AWS::StackName}/approver-policy", "ssm:GetParameter")
 THRESHOLDS: Final = may("parameter/${AWS::StackName}/thresholds", "ssm:GetParameter")
+CONTACTS: Final = may("DocumentsBucket/contacts/*", "s3:GetObject") | may(
+    "DocumentsBucket", "s3:ListBucket", where="s3:prefix StringLike contacts/*"
+)
 READ_DOCUMENTS: Final = may("DocumentsBucket/requests/*", "s3:GetObject", "s3:GetObjectVersion")
 STORE_DOCUMENTS: Final = READ_DOCUMENTS | may("DocumentsBucket/requests/*", "s3:PutObject")
 ESIGN: Final = may("ESignSecret", "secretsmanager:GetSecretValue")
@@ -70,6 +73,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("RequestsTable", "dynamodb:PutItem")
     | read("PlansTable")
     | POLICY
+    | CONTACTS
     | may("DocumentsBucket/uploads/*", "s3:GetObject", "s3:PutObject", "s3:DeleteObject")
     | may("DocumentsBucket", "s3:ListBucket", where="s3:prefix StringLike uploads/*")
     | may("DocumentsBucket/requests/*", "s3:PutObject")
@@ -88,7 +92,7 @@ REVIEWED: Final[dict[str, Grants]] = {
     | read("RequestsTable", "LedgerTable")
     | write("PlansTable")
     | POLICY,
-    "parse_request": APPEND | write("RequestsTable") | POLICY,
+    "parse_request": APPEND | write("RequestsTable") | POLICY | CONTACTS,
     "extract_fields": APPEND
     | write("RequestsTable")
     | STORE_DOCUMENTS

@@ -33,7 +33,13 @@ from no_undo.lab.memory_store import MemoryStateStore
 from no_undo.lab.memory_waits import MemoryWaits
 from no_undo.lab.pipeline import Execution, Pipeline
 from no_undo.lab.seeded_tokens import SeededTokens
-from no_undo.lab.stand_ins import AcceptingValidator, FixedHasher, FixedPolicies, PlainPages
+from no_undo.lab.stand_ins import (
+    AcceptingValidator,
+    FixedContacts,
+    FixedHasher,
+    FixedPolicies,
+    PlainPages,
+)
 from no_undo.ports import (
     Change,
     DocumentInspector,
@@ -228,6 +234,7 @@ class Machine:
             "waits": self.waits,
             "documents": self.documents,
             "policies": self.policies,
+            "contacts": FixedContacts(),
             "floors": FixedFloors(),
             "canaries": MemoryCanaries(),
             "hasher": FixedHasher(),

@@ -14,7 +14,7 @@ from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.memory_documents import MemoryDocumentStore
 from no_undo.lab.memory_store import MemoryStateStore
 from no_undo.lab.seeded_tokens import SeededTokens
-from no_undo.lab.stand_ins import FixedPolicies
+from no_undo.lab.stand_ins import FixedContacts, FixedPolicies
 from no_undo.use_cases.submit_request import Door
 from tests.statemachine.paper import PaperInspector
 
@@ -66,6 +66,7 @@ def a_door(callers: Mapping[str, str] = POLICY.callers) -> Door:
         store=MemoryStateStore(Provenance("test", "0" * 16)),
         documents=MemoryDocumentStore(),
         policies=FixedPolicies({TENANT: replace(POLICY, callers=callers)}),
+        contacts=FixedContacts(),
         executions=StartedExecutions(),
         inspector=PaperInspector(),
         clock=clock,

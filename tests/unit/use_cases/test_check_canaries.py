@@ -188,6 +188,8 @@ def test_an_expectation_and_a_withdrawal_read_back_as_they_were_written() -> Non
     assert parse_expectation(expected().as_json()) == expected()
     assert found is not None
     assert parse_withdrawal(found.as_json()) == found
+    without_evidence = replace(found, evidence="")
+    assert parse_withdrawal(without_evidence.as_json()) == without_evidence
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from no_undo.adapters.lambda_resumer import LambdaResumer
 from no_undo.adapters.lambda_sweeper import LambdaSweeper
 from no_undo.adapters.s3_audit_archive import S3AuditArchive
 from no_undo.adapters.s3_canaries import S3CanaryStore
+from no_undo.adapters.s3_contacts import S3ContactSource
 from no_undo.adapters.s3_documents import S3DocumentStore
 from no_undo.adapters.secretsmanager_secrets import SecretsManagerSecrets
 from no_undo.adapters.ses_mailer import SesMailer
@@ -148,6 +149,12 @@ class Dependencies:
         """The floors of the walk with their evidence."""
         client = self._client("ssm")
         return SsmFloorsSource(client, self.settings.text("THRESHOLDS_PARAMETER"), self.clock)
+
+    @cached_property
+    def contacts(self) -> S3ContactSource:
+        """The tenants' contact lists."""
+        client = self._client("s3", documents_client_config)
+        return S3ContactSource(client, self.settings.text("DOCUMENTS_BUCKET_NAME"))
 
     @cached_property
     def canaries(self) -> S3CanaryStore:
@@ -267,6 +274,7 @@ class Dependencies:
             store=self.store,
             documents=self.documents,
             policies=self.policies,
+            contacts=self.contacts,
             executions=self.executions,
             inspector=self.inspector,
             clock=self.clock,

@@ -21,6 +21,7 @@ from no_undo.domain.documents import DocumentRef
 from no_undo.domain.envelope import ActivityHistory, Envelope, SendAnswer, SignedDocument
 from no_undo.domain.fence import Fence
 from no_undo.domain.floors import Floors
+from no_undo.domain.instruction import Contact
 from no_undo.domain.invoice import Invoice
 from no_undo.domain.ledger import Attempt, LedgerEntry, Pause, Prepared
 from no_undo.domain.mail import MailMessage
@@ -604,6 +605,19 @@ class FloorsSource(Protocol):
 
         Raises:
             RefusedError: The deployed document cannot be used; names what is wrong with it.
+            TransientError: It could not be read this time.
+        """
+        ...
+
+
+class ContactSource(Protocol):
+    """The tenants' contact lists, written by operators."""
+
+    def contacts(self, tenant: str) -> tuple[Contact, ...]:
+        """Return the tenant's contact list, empty when it has none.
+
+        Raises:
+            RefusedError: The list cannot be used; names what is wrong with it.
             TransientError: It could not be read this time.
         """
         ...

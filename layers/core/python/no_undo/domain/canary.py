@@ -127,7 +127,7 @@ class Withdrawal:
         """Return the withdrawal as `parse_withdrawal` reads it."""
         return {
             "document_type": self.document_type,
-            "evidence": self.evidence,
+            "evidence": self.evidence or None,
             "found_at": self.found_at.isoformat(),
             "changes": list(self.changes),
         }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.card import Card, FormState
+from no_undo.domain.instruction import Contact
 from no_undo.domain.invoice import Invoice
 from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice
@@ -25,6 +26,19 @@ class FixedPolicies:
     def policy(self, tenant: str) -> ApproverPolicy | None:
         """Return the tenant's policy, or None when it has none."""
         return self.by_tenant.get(tenant)
+
+
+@dataclass
+class FixedContacts:
+    """Implements `ports.ContactSource` from a table."""
+
+    by_tenant: dict[str, tuple[Contact, ...]] = field(
+        default_factory=dict[str, tuple[Contact, ...]]
+    )
+
+    def contacts(self, tenant: str) -> tuple[Contact, ...]:
+        """Return the tenant's contact list, empty when it has none."""
+        return self.by_tenant.get(tenant, ())
 
 
 class FixedHasher:

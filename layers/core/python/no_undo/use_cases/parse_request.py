@@ -6,16 +6,17 @@ anything is stored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from no_undo.domain.approver_policy import ApproverPolicy, choose_approvers
 from no_undo.domain.errors import InvalidRequestError, RefusedError
-from no_undo.domain.instruction import Instruction, parse_instruction
+from no_undo.domain.instruction import Contact, Instruction, parse_instruction
 from no_undo.domain.redaction import RedactionTarget, TargetType
 from no_undo.domain.request import Request, Source, Stage
 from no_undo.domain.sentence_wishes import Redaction
-from no_undo.ports import PolicySource
+from no_undo.ports import ContactSource, PolicySource
 from no_undo.use_cases.stage import Stages, commit, load
 
 ACTOR = "parse_request"
@@ -27,19 +28,22 @@ NO_EXTRACTION = "The caller asked to go without extraction: nothing was read out
 GIVEN_AS_DATA = "The document was made from structured data that the caller sent."
 
 
-def parse_request(request_id: str, stages: Stages, policies: PolicySource) -> None:
+def parse_request(
+    request_id: str, stages: Stages, policies: PolicySource, contacts: ContactSource
+) -> None:
     """Understand the request and store the payload; a repeated run finds it stored.
 
     Raises:
         UnresolvedRecipientError: A name has no address; the message is the question to answer.
         InvalidRequestError: The request cannot be acted on.
-        RefusedError: The tenant has no approver policy.
+        RefusedError: The tenant has no approver policy, or its contact list cannot be used.
     """
     request = load(request_id, stages.store)
     if request.stage is not Stage.PARSE:
         return
     policy = policies.policy(request.tenant)
-    parsed = understood(request, policy, request.created_at)
+    known = contacts.contacts(request.tenant)
+    parsed = understood(request, policy, request.created_at, known)
     commit(
         request_id,
         stages,
@@ -57,7 +61,12 @@ def parse_request(request_id: str, stages: Stages, policies: PolicySource) -> No
     )
 
 
-def understood(request: Request, policy: ApproverPolicy | None, now: datetime) -> Request:
+def understood(
+    request: Request,
+    policy: ApproverPolicy | None,
+    now: datetime,
+    contacts: Sequence[Contact] = (),
+) -> Request:
     """Return the request with everything the sentence and the policy say about it.
 
     Raises:
@@ -65,7 +74,9 @@ def understood(request: Request, policy: ApproverPolicy | None, now: datetime) -
     """
     if policy is None:
         raise RefusedError("There is no approver policy for this tenant; an operator adds one.")
-    said = parse_instruction(request.prompt, now=now, recipients=request.requested_recipients)
+    said = parse_instruction(
+        request.prompt, now=now, recipients=request.requested_recipients, contacts=contacts
+    )
     if not said.recipients:
         raise InvalidRequestError(
             "Name at least one recipient, in the prompt or in recipients.", field="recipients"

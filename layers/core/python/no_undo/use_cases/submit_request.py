@@ -26,6 +26,7 @@ from no_undo.domain.request import Assembly, Request, Source, execution_name
 from no_undo.ports import (
     Change,
     Clock,
+    ContactSource,
     DocumentInspector,
     DocumentStore,
     Executions,
@@ -56,6 +57,7 @@ class Door:
     store: StateStore
     documents: DocumentStore
     policies: PolicySource
+    contacts: ContactSource
     executions: Executions
     inspector: DocumentInspector
     clock: Clock
@@ -236,7 +238,9 @@ def _request(submission: Submission, request_id: str, source: Source, door: Door
 def _check(draft: Request, submission: Submission, door: Door) -> None:
     """Refuse at the door what a later stage would have to refuse."""
     try:
-        parsed = understood(draft, door.policies.policy(draft.tenant), draft.created_at)
+        policy = door.policies.policy(draft.tenant)
+        known = door.contacts.contacts(draft.tenant)
+        parsed = understood(draft, policy, draft.created_at, known)
     except UnresolvedRecipientError as question:
         raise InvalidRequestError(str(question), field="recipients") from question
     if parsed.redaction and not door.redaction_account:
