@@ -92,8 +92,8 @@ MUTATIONS: Final = (
     Mutation(
         "P1: the entry is stored before the call leaves",
         _SEND,
-        "            gate.store.commit(_begin_change(begun, found.pause))\n",
-        "            _begin_change(begun, found.pause)\n",
+        "            gate.store.commit(_begin_change(begun, found.pause, prepared))\n",
+        "            _begin_change(begun, found.pause, prepared)\n",
         (f"{_T_SEND}::test_p1_the_entry_of_this_attempt_is_stored_when_the_call_leaves",),
     ),
     Mutation(

@@ -33,6 +33,14 @@ OPENS_DOCUMENTS = {
 }
 
 
+def test_the_layers_are_built_for_the_default_runtime() -> None:
+    """`BuildMethod` takes no parameter, so it can only be held to the parameter's default."""
+    layers = resources("AWS::Serverless::LayerVersion")
+
+    methods = {one["Metadata"]["BuildMethod"] for one in layers.values()}
+    assert methods == {parameter_default("Runtime")}
+
+
 def test_the_tables_of_the_design_are_there() -> None:
     assert set(EVIDENCE) == {
         "RequestsTable",

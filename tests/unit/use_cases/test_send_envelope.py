@@ -66,6 +66,17 @@ def test_a_normal_send_ends_executed_with_evidence() -> None:
     assert kinds(world)[-3:] == ["plan.begun", "attempt.answered", "plan.executed"]
 
 
+def test_p7_what_could_not_be_read_back_is_on_the_chain_with_the_begin() -> None:
+    world = a_world()
+    plan_id = approved(world)
+    world.esign.change("1001", document_count=None)
+
+    world.send(plan_id)
+
+    (begun,) = details(world, "plan.begun")
+    assert begun["notReadBack"] == ["document bytes", "document count"]
+
+
 def test_p1_the_entry_of_this_attempt_is_stored_when_the_call_leaves() -> None:
     world = a_world()
 

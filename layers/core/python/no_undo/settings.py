@@ -96,7 +96,11 @@ class Settings:
         )
 
     def config_digest(self) -> str:
-        """Return a digest of what governs decisions, written into every audit record."""
+        """Return a digest of the settings that govern decisions, written into every audit record.
+
+        Of the approver policy and the thresholds it covers which parameter holds them, not what
+        they say.
+        """
         names = (
             "APPROVER_POLICY_PARAMETER",
             "APPROVER_SIGN_IN",
@@ -108,6 +112,7 @@ class Settings:
             "SECOND_READINGS",
             "SEND_TIMEOUT_SECONDS",
             "SETTLE_SECONDS",
+            "SIGNATURE_TRUST_ROOTS",
             "THRESHOLDS_PARAMETER",
             "VENDOR_TIMEOUT_SECONDS",
         )

@@ -41,6 +41,7 @@ from no_undo.domain.errors import (
 from no_undo.domain.fence import Fence, check_fence, mark_executed, take
 from no_undo.domain.plan import (
     CLOSED_UNSENT,
+    MAY_BEGIN,
     DueKind,
     Plan,
     PlanState,
@@ -154,7 +155,7 @@ class Prepared:
         taken_effect: True when the system of record already shows the effect.
         document_sha256: SHA-256 of the document bytes as stored now.
         differences: Names of facts that differ from the plan; never values.
-        unreadable: Names of facts that the outside does not show.
+        unreadable: Names of facts that the outside does not show; recorded with the begin.
     """
 
     taken_effect: bool
@@ -241,7 +242,7 @@ def check_prepared(holdings: Holdings, prepared: Prepared, rules: BeginRules) ->
             + ", ".join(prepared.differences)
         )
     good = [one for one in approvals_for(plan) if rules.counts(plan, one.approver)]
-    if plan.state not in (PlanState.APPROVED, PlanState.RELEASED) or len(good) < plan.quorum:
+    if plan.state not in MAY_BEGIN or len(good) < plan.quorum:
         raise QuorumNotMetError(f"{len(good)} of {plan.quorum} needed approvals are valid now")
     check_fence(holdings.fence, plan.plan_id, plan.repeat_of)
     if not may_attempt(

@@ -54,6 +54,7 @@ CLOSED_UNSENT = frozenset(
 """Ends in which this plan sent nothing; no decision ever leads out of them (rule 2)."""
 
 MAY_BEGIN = frozenset({PlanState.APPROVED, PlanState.RELEASED})
+"""States from which an attempt may begin (rule 2)."""
 
 IN_DOUBT = frozenset({PlanState.EXECUTING, PlanState.RELEASED})
 """States with an attempt that is not known to have taken effect, and that may still go on."""
@@ -227,7 +228,7 @@ class Plan:
         quorum: How many distinct approvals are needed, at least 1.
         created_at: UTC.
         expires_at: Deadline for decisions and for begin, UTC.
-        digest: See rule 1; computed by `with_digest`.
+        digest: See rule 1; computed by `digest_of`.
         state: See rule 2.
         decisions: Recorded decisions, oldest first.
         links: The live link of each approver.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from no_undo.domain.plan import CLOSED_UNSENT, FollowUp, Plan, PlanState
+from no_undo.domain.plan import CLOSED_UNSENT, MAY_BEGIN, FollowUp, Plan, PlanState
 
 
 class WaitKind(StrEnum):
@@ -76,6 +76,6 @@ def answer_for(kind: WaitKind, plan: Plan, *, may_begin_again: bool) -> str | No
 def _settlement(plan: Plan, *, may_begin_again: bool) -> str | None:
     if plan.state is PlanState.EXECUTED:
         return "executed"
-    if plan.state in (PlanState.APPROVED, PlanState.RELEASED) and may_begin_again:
+    if plan.state in MAY_BEGIN and may_begin_again:
         return BEGIN_AGAIN
     return None

@@ -53,7 +53,9 @@ def plan_changes(event: dict[str, Any]) -> tuple[PlanChange, ...]:
 def failures_answer(
     changes: tuple[PlanChange, ...], look: Callable[[str], object]
 ) -> dict[str, Any]:
-    """Look at every plan; report the ones that failed, so that only those are delivered again.
+    """Look at every plan; report the ones that failed, so that they are delivered again.
+
+    Lambda delivers again everything from the first reported position on: a look may be repeated.
 
     Raises:
         NoUndoError: A directly asked plan failed; the sweep asks again.

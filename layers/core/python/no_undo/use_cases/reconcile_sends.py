@@ -25,7 +25,7 @@ from no_undo.domain.ledger import (
     release,
     with_evidence,
 )
-from no_undo.domain.plan import CLOSED_UNSENT, DueKind, FollowUp, Plan, PlanState
+from no_undo.domain.plan import CLOSED_UNSENT, MAY_BEGIN, DueKind, FollowUp, Plan, PlanState
 from no_undo.domain.reconciliation import (
     LookUp,
     LookUpAnswer,
@@ -57,7 +57,7 @@ SILENT_AFTER = 3
 MOST_DOUBLINGS = 8
 """With checks every five minutes, a request that keeps failing is tried again once a day."""
 
-_EXPIRABLE = (PlanState.AWAITING_APPROVAL, PlanState.APPROVED, PlanState.RELEASED)
+_EXPIRABLE = MAY_BEGIN | {PlanState.AWAITING_APPROVAL}
 
 
 class _Asked:

@@ -37,6 +37,7 @@ from no_undo.domain.ledger import (
     LedgerEntry,
     LedgerState,
     Pause,
+    Prepared,
     Transition,
     begin,
     check_prepared,
@@ -164,7 +165,7 @@ def _begin(
         check_prepared(found, prepared, rules)
         begun = begin(found, attempt_id, rules)
         try:
-            gate.store.commit(_begin_change(begun, found.pause))
+            gate.store.commit(_begin_change(begun, found.pause, prepared))
         except (StaleError, InDoubtError):
             # An SDK retry or a lost answer may hide our own success: the attempt id tells.
             if not _is_ours(gate.store.entry(plan_id), attempt_id):
@@ -173,7 +174,7 @@ def _begin(
     raise StaleError("the plan kept changing while it was being begun; nothing was sent")
 
 
-def _begin_change(begun: Transition, pause: Pause | None) -> Change:
+def _begin_change(begun: Transition, pause: Pause | None, prepared: Prepared) -> Change:
     attempt = begun.entry.attempt
     event = event_of(
         begun.plan,
@@ -184,6 +185,7 @@ def _begin_change(begun: Transition, pause: Pause | None) -> Change:
         number=attempt.number,
         digest=begun.plan.digest,
         leaseExpiresAt=attempt.lease_expires_at.isoformat(),
+        notReadBack=list(prepared.unreadable),
     )
     return Change(
         begun.plan.request_id,

@@ -17,9 +17,7 @@ from no_undo.domain.documents import DocumentRef
 from no_undo.domain.errors import ConflictError, NotFoundError, StaleError, WithdrawnError
 from no_undo.domain.request import ENDED, Request, Stage
 from no_undo.ports import Change, Clock, DocumentStore, Save, StateStore
-
-MAX_ROUNDS = 4
-"""How often a commit is tried again after the request's row moved."""
+from no_undo.use_cases.gate import MAX_ROUNDS
 
 PDF = "application/pdf"
 PNG = "image/png"
