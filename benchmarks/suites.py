@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks import audit, pii, routing
+from benchmarks import audit, pii, redaction, routing
 from benchmarks.rows import Row
 
 
@@ -24,5 +24,6 @@ class Options:
 SUITES: Final[Mapping[str, Callable[[Options], Iterator[Row]]]] = {
     "audit": lambda options: audit.measure(full=options.full),
     "routing": lambda _options: routing.measure(),
+    "redaction": lambda _options: redaction.measure(),
     "pii": lambda options: pii.measure(full=options.full),
 }
