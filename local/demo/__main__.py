@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 
 from fixtures.documents.freight_invoice import load, render
-from local.demo.audit import export_audit, verify_export
+from local.demo.audit import export_audit, fetch_receipt, verify_export
 from local.demo.checks import check_audit, check_signed
 from local.demo.people import (
     DemoError,
@@ -136,6 +136,7 @@ def run(data: Path, *, crash: bool, unlisted: bool = False) -> str:
     story.tell(check_audit(running, request_id))
     exported = export_audit(running, results_of(data))
     story.tell(verify_export(exported))
+    story.tell(fetch_receipt(api, request_id, results_of(data)))
     sends = wait_for(lambda: vendor.folder_of(request_id), "the envelope at the vendor")["sends"]
     digest = hashlib.sha256(signed.read_bytes()).hexdigest()
     return (

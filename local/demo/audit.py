@@ -11,8 +11,13 @@ from local.stack.stack import RunningStack
 from no_undo.adapters.chain_ends import BoundedChainEnds
 from no_undo.adapters.ed25519_keys import key_from_pem
 from no_undo.adapters.export_folder import ExportFolder
+from no_undo.adapters.jinja_pages import JinjaPages
+from no_undo.cli.api import ApiClient
 from no_undo.domain.audit_export import PUBLIC_KEY_NAME
-from no_undo.use_cases.verify_audit import verify_audit
+from no_undo.domain.canonical_json import canonical_bytes
+from no_undo.domain.errors import TamperedError
+from no_undo.domain.receipt import check_receipt, parse_receipt
+from no_undo.use_cases.verify_audit import opened_note, verify_audit
 
 FOLDER = "audit-export"
 
@@ -60,3 +65,22 @@ def verify_export(folder: Path) -> str:
         raise DemoError(f"the exported audit does not verify: {json.dumps(str(done.failure))}")
     found = f"{done.records} records in {done.checkpoints} checkpoints"
     return f"the exported audit verifies offline: {found}"
+
+
+def fetch_receipt(api: ApiClient, request_id: str, results: Path) -> str:
+    """Fetch the receipt as its caller would, verify it, and leave it with a page that prints well.
+
+    Raises:
+        DemoError: It does not verify.
+    """
+    content = canonical_bytes(api.get(f"/requests/{request_id}/receipt"))
+    key = key_from_pem((results / FOLDER / PUBLIC_KEY_NAME).read_bytes())
+    try:
+        receipt = parse_receipt(content)
+        checkpoint, _key = opened_note(receipt.anchor.note, [key])
+        check_receipt(receipt, checkpoint)
+    except (TamperedError, ValueError) as error:
+        raise DemoError(f"the receipt does not verify: {error}") from error
+    (results / "receipt.json").write_bytes(content)
+    (results / "receipt.html").write_text(JinjaPages().receipt_page(receipt).html, "utf-8")
+    return f"the receipt verifies: {len(receipt.records)} records, one proof, one signature"

@@ -261,6 +261,8 @@ CALLS: Final[list[tuple[str, str, Json | None, int]]] = [
     ("GET /requests/{id}", "r2", None, 200),
     ("GET /requests/{id}", "r9", None, 404),
     ("GET /requests/{id}/document", "r3", None, 409),
+    ("GET /requests/{id}/receipt", "r1", None, 409),
+    ("GET /requests/{id}/receipt", "r9", None, 404),
     ("POST /requests/{id}/withdraw", "r2", None, 200),
     ("POST /requests/{id}/withdraw", "r1", None, 409),
     ("POST /requests/{id}/reassign", "r2", REASSIGN, 200),

@@ -67,6 +67,20 @@ def verified(export: Path) -> dict[str, Any]:
     return answer
 
 
+def verified_receipt(data: Path) -> dict[str, Any]:
+    """Verify the receipt that a demo left."""
+    key = str(data / "audit-export" / "public-key.pem")
+    ended = subprocess.run(  # noqa: S603 - our own command
+        [ROOT / ".venv/bin/no-undo", "audit", "verify", str(data / "receipt.json"), "--key", key],
+        env=plain_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    answer: dict[str, Any] = json.loads(ended.stdout)
+    return answer
+
+
 @pytest.fixture
 def data(tmp_path: Path, build_folder: Path) -> Path:
     """A data folder outside the checkout, where no other stack is; what is built is shared."""
@@ -89,6 +103,7 @@ def test_the_demo_ends_with_one_send_and_a_signed_pdf(data: Path) -> None:
     assert (data / "signed.pdf").read_bytes().startswith(b"%PDF-")
     assert any("all signatures validate" in line for line in story)
     assert verified(data / "audit-export")["verified"] is True
+    assert verified_receipt(data)["verified"] is True
 
 
 def test_the_demo_with_a_killed_sender_still_sends_once(data: Path) -> None:

@@ -40,6 +40,8 @@ TOLD = (
     "plan.approved",
     "plan.begun",
     "plan.executed",
+    "plan.followed_up",
+    "signed_document.downloaded",
     "signed_document.archived",
     "request.closed",
 )

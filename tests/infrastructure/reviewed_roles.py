@@ -82,7 +82,9 @@ REVIEWED: Final[dict[str, Grants]] = {
     | may("IdempotencyTable", "dynamodb:UpdateItem", "dynamodb:DeleteItem"),
     "get_request": read("RequestsTable", "PlansTable", "LedgerTable")
     | may("RequestsTable/index/CallerIndex", "dynamodb:Query")
-    | READ_DOCUMENTS,
+    | READ_DOCUMENTS
+    | may("AuditTable", "dynamodb:Query")
+    | read("AuditExportTable"),
     "withdraw_request": APPEND
     | write("RequestsTable", "PlansTable")
     | read("LedgerTable")

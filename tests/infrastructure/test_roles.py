@@ -221,8 +221,9 @@ def test_the_keys_of_the_chain_of_opens_match_and_no_others(
 
 
 def test_every_role_may_only_add_to_the_audit() -> None:
-    assert holders(r"^dynamodb:(?!PutItem |BatchGetItem )\S+ on AuditTable") == set()
+    assert holders(r"^dynamodb:(?!PutItem |BatchGetItem |Query )\S+ on AuditTable") == set()
     assert holders(r"^dynamodb:BatchGetItem on AuditTable") == {"export_audit"}
+    assert holders(r"^dynamodb:Query on AuditTable") == {"get_request"}
 
 
 def test_only_the_export_empties_the_outbox_moves_its_head_and_signs() -> None:

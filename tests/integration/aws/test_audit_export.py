@@ -128,8 +128,8 @@ def test_a_head_of_another_shape_is_tampered_with(
 
 
 def test_the_newest_anchor_of_a_request_is_kept(outbox: DynamoDbAuditOutbox) -> None:
-    older = Anchor("r1", 3, 7, (b"a" * 32, b"b" * 32), b"a note", 2)
-    newer = Anchor("r1", 5, 9, (), b"another note", 3)
+    older = Anchor("r1", 3, 7, (b"a" * 32, b"b" * 32), b"a note")
+    newer = Anchor("r1", 5, 9, (), b"another note")
 
     outbox.keep_anchors([older, newer])
     outbox.keep_anchors([older])

@@ -16,6 +16,7 @@ from no_undo.entrypoint.handling import Handle, http_handler
 from no_undo.entrypoint.operation_routes import operate
 from no_undo.entrypoint.request_routes import reassign, show_requests, withdraw
 from no_undo.lab.world import CALLER, TENANT, World
+from tests.fakes.audit_outbox import InMemoryOutbox
 from tests.infrastructure.template import function_of_route, routes
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ HANDLES: Final = {
 class Deployment:
     """Routes each call as the template does, to the functions in `HANDLES`."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, anchors: InMemoryOutbox | None = None) -> None:
         """Deploy a world.
 
         Args:
             world: Its caller is everybody who calls.
+            anchors: What was exported; None: nothing.
         """
         self._deps = SimpleNamespace(
             store=world.store,
@@ -48,6 +50,7 @@ class Deployment:
             action=world.action,
             resumer=world.resumer,
             executions=world.executions,
+            anchors=anchors or InMemoryOutbox(),
         )
 
     def connect(self) -> ApiClient:

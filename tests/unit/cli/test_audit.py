@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from no_undo.adapters.chain_ends import BoundedChainEnds
+from no_undo.domain.audit_chain import AuditEvent
 from no_undo.domain.audit_export import PUBLIC_KEY_NAME, checkpoint_name
-from tests.fakes.audit_exports import Files, Signer, small_export
+from no_undo.ports import Change
+from no_undo.use_cases.export_audit import Exporting, export_audit
+from tests.fakes.audit_exports import ORIGIN, Files, Signer, chain, small_export
+from tests.fakes.audit_outbox import InMemoryArchive, InMemoryOutbox, InMemorySigner
+from tests.fakes.worlds import a_world, proposed
+from tests.unit.cli.deployment import Deployment
 from tests.unit.cli.running import run
 
 
@@ -113,3 +119,35 @@ def test_a_person_at_a_terminal_sees_a_bar(export: Path) -> None:
     assert ran.status == 0
     assert "3 of 3 checkpoints" in ran.err
     assert "verified" in ran.out
+
+
+def test_a_receipt_is_fetched_written_and_verified(export: Path, tmp_path: Path) -> None:
+    """Over the real route: a chain of a world, its ending exported among others."""
+    world = a_world()
+    proposed(world)
+    closed = AuditEvent("request.closed", "close_request", world.clock.now(), {"state": "FAILED"})
+    world.store.commit(Change("r1", closed))
+    outbox = InMemoryOutbox()
+    outbox.add([*chain("r0", 3), *world.store.chain("r1")])
+    ports = (outbox, InMemoryArchive(), InMemorySigner(), world.clock, ORIGIN)
+    connect = Deployment(world, outbox).connect
+
+    early = run("audit", "receipt", "r1", connect=connect)
+    export_audit(Exporting(*ports), lambda: 1e9)
+    file, page = tmp_path / "receipt.json", tmp_path / "receipt.html"
+    fetched = run(
+        "audit", "receipt", "r1", "--output", str(file), "--page", str(page), connect=connect
+    )
+    shown = run("audit", "receipt", "r1", connect=connect)
+    key = str(export / PUBLIC_KEY_NAME)
+    good = run("audit", "verify", str(file), "--key", key)
+    file.write_bytes(file.read_bytes().replace(b"FAILED", b"failed"))
+    bad = run("audit", "verify", str(file), "--key", key)
+
+    assert (early.status, fetched.status, shown.status) == (1, 0, 0)
+    assert "no receipt yet" in early.err
+    assert shown.said["says"]["state"] == "FAILED"
+    assert "Receipt" in page.read_text()
+    assert (good.status, good.said["verified"]) == (0, True)
+    assert good.said["records"] == len(world.store.chain("r1"))
+    assert (bad.status, bad.said["verified"]) == (1, False)

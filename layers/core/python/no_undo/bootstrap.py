@@ -63,7 +63,7 @@ from no_undo.use_cases.submit_request import Door
 from no_undo.use_cases.verify_redaction import Verification
 
 if TYPE_CHECKING:
-    from no_undo.ports import DocumentInspector, ExtractionService
+    from no_undo.ports import AnchorSource, DocumentInspector, ExtractionService
 
 
 READER_SECONDS = 50.0
@@ -400,6 +400,11 @@ class Dependencies:
             export=text("AUDIT_EXPORT_TABLE_NAME"),
         )
         return DynamoDbAuditOutbox(self._client("dynamodb"), tables)
+
+    @property
+    def anchors(self) -> AnchorSource:
+        """The proofs that receipts are made of."""
+        return self.outbox
 
     @cached_property
     def exporting(self) -> Exporting:

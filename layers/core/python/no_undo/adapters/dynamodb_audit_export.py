@@ -261,7 +261,6 @@ def _anchor_item(one: Anchor) -> dict[str, Any]:
             "index": one.index,
             "proof": list(one.proof),
             "note": one.note,
-            "checkpoint": one.checkpoint,
         }
     )
 
@@ -273,5 +272,4 @@ def _anchor(request_id: str, item: dict[str, Any]) -> Anchor:
         index=item["index"],
         proof=tuple(bytes(one) for one in item["proof"]),
         note=bytes(item["note"]),
-        checkpoint=item["checkpoint"],
     )

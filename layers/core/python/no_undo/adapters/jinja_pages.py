@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import textwrap
 import unicodedata
@@ -22,6 +23,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from no_undo.domain import card as card_module
+from no_undo.domain.audit_chain import record_of
 from no_undo.domain.card import Card, Choice, FormInput, FormState, moment_text
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.field_routing import FieldRoute
@@ -30,6 +32,7 @@ from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice, subject_line
 from no_undo.domain.plain_text import has_unsafe_characters
 from no_undo.domain.plan import Verdict
+from no_undo.domain.receipt import Receipt
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import ChannelResult
 from no_undo.domain.results import Result
@@ -112,6 +115,19 @@ class JinjaPages:
     def result_page(self, result: Result) -> HtmlPage:
         """Render what became of a click."""
         return self._page("result_page.html", result=result)
+
+    def receipt_page(self, receipt: Receipt) -> HtmlPage:
+        """Render a receipt so that paper is enough to compute again what it claims.
+
+        Lines are printed in ASCII with JSON's own escapes, which say the same: their canonical form
+        (RFC 8785) is what was hashed.
+        """
+        lines = [record_of(one.encode()) for one in receipt.records]
+        rows = [
+            (hashlib.sha256(line.encode()).hexdigest(), json.dumps(body, sort_keys=True))
+            for line, body in zip(receipt.records, lines, strict=True)
+        ]
+        return self._page("receipt_page.html", receipt=receipt.to_json(), rows=rows)
 
     def approval_mail(self, notice: ApprovalNotice) -> MailMessage:
         """Render the mail that asks one approver to decide."""

@@ -11,7 +11,6 @@ Rules:
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +46,6 @@ class Anchor:
         index: Place of its leaf, from 0.
         proof: Audit path to the root of the checkpoint (RFC 9162 2.1.3), from the leaf up.
         note: The checkpoint's signed note.
-        checkpoint: Number of the checkpoint.
     """
 
     request_id: str
@@ -55,7 +53,6 @@ class Anchor:
     index: int
     proof: tuple[bytes, ...]
     note: bytes
-    checkpoint: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,6 @@ class Receipt:
                 "index": anchor.index,
                 "proof": [one.hex() for one in anchor.proof],
                 "note": anchor.note.decode(),
-                "checkpoint": anchor.checkpoint,
             },
         }
 
@@ -120,7 +116,6 @@ def _receipt(body: Mapping[str, Any]) -> Receipt:
             index=_count(anchor["index"]),
             proof=tuple(bytes.fromhex(one) for one in anchor["proof"]),
             note=anchor["note"].encode(),
-            checkpoint=_count(anchor["checkpoint"]),
         ),
     )
 
@@ -213,8 +208,3 @@ def _last(records: Sequence[dict[str, Any]], kind: str, member: str) -> Json:
     """Return a detail of the newest record of a kind; empty when there is none."""
     found: Json = _of(records, kind).get("details", {}).get(member, "")
     return found
-
-
-def receipt_sha256(receipt: Receipt) -> str:
-    """Return the SHA-256 of the receipt's file, for the page made from it."""
-    return hashlib.sha256(receipt.to_bytes()).hexdigest()

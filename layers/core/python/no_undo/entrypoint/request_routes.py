@@ -23,7 +23,13 @@ from no_undo.domain.errors import ConflictError, InvalidRequestError
 from no_undo.entrypoint.http_requests import Caller, HttpRequest
 from no_undo.entrypoint.http_responses import HttpAnswer, json_answer, redirect_answer
 from no_undo.entrypoint.inputs import ReassignBody, SubmitBody, read_body
-from no_undo.use_cases.get_request import RequestView, document_url, get_request, list_requests
+from no_undo.use_cases.get_request import (
+    RequestView,
+    document_url,
+    get_request,
+    list_requests,
+    receipt_of,
+)
 from no_undo.use_cases.reassign_approver import reassign_approver
 from no_undo.use_cases.submit_request import offer_upload, submit_request
 from no_undo.use_cases.withdraw_request import withdraw_request
@@ -113,7 +119,7 @@ def _once(
 
 
 def show_requests(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
-    """Answer `GET /requests`, `GET /requests/{id}` and `GET /requests/{id}/document`."""
+    """Answer `GET /requests`, and of one request its view, its document and its receipt."""
     caller = request.caller(tenant_claim=TENANT_CLAIM)
     request_id = request.path_parameters.get("id", "")
     match request.route_key:
@@ -125,6 +131,11 @@ def show_requests(request: HttpRequest, deps: Dependencies) -> HttpAnswer:
                 request_id, caller.tenant, caller.identity, deps.store, deps.documents
             )
             return redirect_answer(url)
+        case "GET /requests/{id}/receipt":
+            receipt = receipt_of(
+                request_id, caller.tenant, caller.identity, deps.store, deps.anchors
+            )
+            return json_answer(200, dict(receipt.to_json()))
         case _:
             view = get_request(request_id, caller.tenant, caller.identity, deps.store)
             return json_answer(200, as_json(view))

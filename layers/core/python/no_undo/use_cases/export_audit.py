@@ -104,7 +104,7 @@ def _write_next(exporting: Exporting) -> Planned:
     plan = planned(state.head, claim.manifest, claim.segments, exporting.origin)
     note = _put_files(plan, exporting)
     lines = [line for content in claim.segments.values() for line in lines_of(content)]
-    exporting.outbox.keep_anchors(anchors_of(state.head, lines, plan, note))
+    exporting.outbox.keep_anchors(anchors_of(state.head, lines, note))
     exporting.outbox.clear(_places(lines))
     try:
         exporting.outbox.advance(state, plan.head)
@@ -155,9 +155,7 @@ def _put_same(name: str, content: bytes, archive: AuditArchive) -> None:
         raise TamperedError(f"{name} in the archive is not what was claimed")
 
 
-def anchors_of(
-    head: ExportHead, lines: list[bytes], plan: Planned, note: bytes
-) -> tuple[Anchor, ...]:
+def anchors_of(head: ExportHead, lines: list[bytes], note: bytes) -> tuple[Anchor, ...]:
     """Return the anchor of every ending among the lines that a checkpoint adds."""
     leaves = [leaf_of(line) for line in lines]
     anchors: list[Anchor] = []
@@ -172,7 +170,6 @@ def anchors_of(
                     index=index,
                     proof=inclusion_proof(index, head.frontier, leaves),
                     note=note,
-                    checkpoint=plan.head.number,
                 )
             )
     return tuple(anchors)

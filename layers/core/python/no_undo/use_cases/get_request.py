@@ -8,8 +8,9 @@ from datetime import datetime
 from no_undo.domain.errors import ConflictError, NotFoundError
 from no_undo.domain.ledger import LedgerEntry, LedgerState
 from no_undo.domain.plan import Plan, PlanState, approvals_for, deciders_of, plan_id_of
+from no_undo.domain.receipt import Receipt
 from no_undo.domain.request import Ending, Request, RequestState, Stage
-from no_undo.ports import DocumentStore, StateStore
+from no_undo.ports import AnchorSource, DocumentStore, StateStore
 
 _STAGE_NAMES = {
     Stage.PARSE: "Parse Request",
@@ -125,6 +126,24 @@ def document_url(
         raise ConflictError("there is no proven document yet; look at the state of the request")
     name = f"{request_id}.pdf"
     return documents.download_url(ref, filename=name, expires_seconds=DOWNLOAD_SECONDS)
+
+
+def receipt_of(
+    request_id: str, tenant: str, caller: str, store: StateStore, anchors: AnchorSource
+) -> Receipt:
+    """Return the receipt of a request that has ended and whose ending is exported.
+
+    Raises:
+        NotFoundError: There is no such request of this caller.
+        ConflictError: It has not ended, or its ending is not exported yet.
+    """
+    request = own_request(request_id, tenant, caller, store)
+    anchor = anchors.anchor(request_id)
+    if anchor is None:
+        because = "it has not ended" if request.ending is None else "its ending is not exported yet"
+        raise ConflictError(f"there is no receipt yet: {because}")
+    records = store.chain(request_id)[: anchor.seq]
+    return Receipt(tuple(one.line for one in records), anchor)
 
 
 def own_request(request_id: str, tenant: str, caller: str, store: StateStore) -> Request:
