@@ -33,6 +33,9 @@ _FENCE: Final = "no_undo/domain/fence.py"
 _APPROVAL: Final = "no_undo/domain/approval.py"
 _DECIDE: Final = "no_undo/use_cases/record_decision.py"
 _ASKING: Final = "no_undo/domain/asking.py"
+_ANSWERS: Final = "no_undo/domain/field_answers.py"
+_REQUEST: Final = "no_undo/domain/request.py"
+_ASK: Final = "no_undo/use_cases/request_approval.py"
 _SETTLE: Final = "no_undo/domain/reconciliation.py"
 _SEND: Final = "no_undo/use_cases/send_envelope.py"
 _GATE: Final = "no_undo/use_cases/gate.py"
@@ -49,6 +52,7 @@ _T_SWEEP: Final = "tests/unit/use_cases/test_reconcile_sends.py"
 _T_WAITS: Final = "tests/unit/use_cases/test_waits.py"
 _T_OPERATOR: Final = "tests/unit/use_cases/test_settle_plan.py"
 _T_DECIDE: Final = "tests/unit/use_cases/test_record_decision.py"
+_T_CORRECT: Final = "tests/unit/use_cases/test_correction_round.py"
 _T_ASK: Final = "tests/unit/use_cases/test_request_approval.py"
 _T_REMIND: Final = "tests/unit/use_cases/test_send_reminders.py"
 _T_ASKING: Final = "tests/unit/domain/test_asking.py"
@@ -370,8 +374,8 @@ MUTATIONS: Final = (
     Mutation(
         "The request says that a draft may exist before it is asked for",
         "no_undo/use_cases/create_draft.py",
-        "        request = _note_begun(request, stages)\n",
-        "        pass\n",
+        "        noted = _note_begun(request, stages)\n",
+        "        noted = request\n",
         (
             f"{_T_DRAFT}::test_a_draft_whose_answer_was_lost_is_found_and_not_made_again",
             f"{_T_DRAFT}::test_p11_a_crash_around_the_draft_leaves_one_that_is_found",
@@ -718,9 +722,79 @@ MUTATIONS: Final = (
         (f"{_T_DECIDE}::test_p7_a_card_that_says_something_else_by_now_decides_nothing",),
     ),
     Mutation(
+        "A correction ends the plan it was made on",
+        _APPROVAL,
+        "    if decision.verdict is Verdict.CORRECT:\n",
+        "    if False:\n",
+        (f"{_T_CORRECT}::test_a_correction_starts_the_next_round_in_one_write",),
+    ),
+    Mutation(
+        "A correction starts the next round in the same write",
+        _DECIDE,
+        "    return Save(next_round(request, corrections, deciders_of(plan)))\n",
+        "    return NotWithdrawn(request.request_id) if corrections else Save(request)\n",
+        (f"{_T_CORRECT}::test_a_correction_starts_the_next_round_in_one_write",),
+    ),
+    Mutation(
+        "The draft of a corrected round is recorded as abandoned",
+        _REQUEST,
+        "    abandoned = dict.fromkeys((*request.abandoned_drafts, request.envelope_id))\n",
+        "    abandoned = dict.fromkeys(request.abandoned_drafts)\n",
+        (f"{_T_CORRECT}::test_a_correction_starts_the_next_round_in_one_write",),
+    ),
+    Mutation(
+        "What was made from wrong values is made again",
+        _REQUEST,
+        "name: ref for name, ref in request.artefacts.items() if name not in _MADE_EACH_ROUND",
+        "name: ref for name, ref in request.artefacts.items()",
+        (f"{_T_CORRECT}::test_the_next_round_has_another_document_draft_digest_and_links",),
+    ),
+    Mutation(
+        "P11: asking again after a correction answers the round that was asked about",
+        _ASK,
+        "    asked = request.round if request.stage is Stage.APPROVE else ",
+        "    asked = request.round if True else ",
+        (f"{_T_CORRECT}::test_asking_again_after_a_correction_answers_the_round_before",),
+    ),
+    Mutation(
+        "A slow stage of the round before stores nothing in this one",
+        "no_undo/use_cases/stage.py",
+        "        if round_number is not None and current.round != round_number:\n",
+        "        if False:\n",
+        (f"{_T_CORRECT}::test_a_slow_stage_of_the_round_before_stores_nothing_in_this_one",),
+    ),
+    Mutation(
+        "A draft of the round before that comes late is abandoned",
+        "no_undo/use_cases/create_draft.py",
+        "    if request.round != round_number:\n",
+        "    if False:\n",
+        (f"{_T_CORRECT}::test_a_draft_of_the_round_before_that_comes_late_is_abandoned",),
+    ),
+    Mutation(
+        "Nobody approves a document that they say is wrong",
+        _ANSWERS,
+        "        return {FormInput.DECISION: CHOOSE_CORRECT} if said.corrected else {}\n",
+        "        return {}\n",
+        (f"{_T_CORRECT}::test_a_form_that_says_two_things_decides_nothing",),
+    ),
+    Mutation(
+        "With attach nothing can be corrected",
+        _ANSWERS,
+        "    if Choice.CORRECT not in card.choices:\n",
+        "    if False:\n",
+        (f"{_T_CORRECT}::test_with_attach_nothing_can_be_corrected_and_the_page_says_so",),
+    ),
+    Mutation(
+        "Everybody confirms a corrected value",
+        "no_undo/domain/card.py",
+        "        return self.disputed or self.corrected is not None\n",
+        "        return self.disputed\n",
+        (f"{_T_CORRECT}::test_a_corrected_value_is_shown_and_confirmed_by_everybody",),
+    ),
+    Mutation(
         "A disputed field blocks Approve until it is answered",
-        "no_undo/domain/field_answers.py",
-        "        elif decision == Verdict.APPROVE:\n",
+        _ANSWERS,
+        "        elif one.to_answer and decision == Verdict.APPROVE:\n",
         "        elif False:\n",
         (f"{_T_DECIDE}::test_a_disputed_field_blocks_approve_until_it_is_answered",),
     ),

@@ -346,7 +346,7 @@ def no_undo_end(setting: Setting, watcher: Recorder, death: Death | None) -> End
     watcher.world = world
     world.pipeline.death_stops = death is not None and death.takes is Takes.EXECUTION
     with suppress(NeverQuietError):  # then its plan is open, and counted as such
-        live_through(world, setting.again)
+        live_through(world, setting)
     (plan,) = world.store.rows(Plan)
     effects = tuple(one.at for one in world.esign.effects)
     entry = world.store.entry(plan.plan_id)

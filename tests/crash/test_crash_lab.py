@@ -39,8 +39,9 @@ BEYOND = Setting(Behaviour.LANDS_BEYOND, WORST, automatic=True)
         Setting(Behaviour.NORMAL, WORST, automatic=True),
         Setting(Behaviour.REPLY_LOST, WORST, automatic=True),
         Setting(Behaviour.REQUEST_LOST, WORST, automatic=False),
+        Setting(Behaviour.NORMAL, WORST, automatic=True, corrects=True),
     ],
-    ids=lambda one: one.behaviour.value,
+    ids=lambda one: f"{one.behaviour.value}{', corrected' if one.corrects else ''}",
 )
 def test_every_promise_holds_wherever_the_process_dies(setting: Setting) -> None:
     column = run_column(setting)
@@ -102,7 +103,7 @@ def test_a_document_submitted_again_is_refused_by_the_held_fence_and_lands_once(
         settings=replace(SETTINGS, retry_after_release=setting.automatic),
     )
 
-    live_through(world, setting.again)
+    live_through(world, setting)
 
     refused = world.store.request(AGAIN_ID)
     assert refused is not None

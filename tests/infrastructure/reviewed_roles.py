@@ -138,8 +138,9 @@ REVIEWED: Final[dict[str, Grants]] = {
     )
     | may("AuditTable", "dynamodb:PutItem", where=keys("StringLike", "*#opens"))
     | may("AuditOutboxTable", "dynamodb:PutItem", where=keys("StringLike", "*#opens#*")),
+    # A correction moves the request to its next round in the write that ends the plan.
     "record_decision": APPEND
-    | write("ApprovalsTable", "PlansTable")
+    | write("ApprovalsTable", "PlansTable", "RequestsTable")
     | NOT_WITHDRAWN
     | may("LedgerTable", "dynamodb:GetItem", where=keys("StringEquals", "#pause"))
     | POLICY

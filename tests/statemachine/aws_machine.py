@@ -183,7 +183,8 @@ class AwsMachine(Machine):
         with _running(function):
             answer = super().invoke(function, event)
         if function != "resume_execution" and self._newest:
-            self.stream.append(plan_id_of(self._newest, 1))
+            rounds = self.request(self._newest).round
+            self.stream.extend(plan_id_of(self._newest, one + 1) for one in range(rounds))
         return answer
 
     def hint(self, plan_id: str) -> None:

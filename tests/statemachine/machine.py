@@ -31,6 +31,15 @@ from no_undo.lab.memory_documents import MemoryDocumentStore
 from no_undo.lab.memory_mailer import MemoryMailer
 from no_undo.lab.memory_store import MemoryStateStore
 from no_undo.lab.memory_waits import MemoryWaits
+from no_undo.lab.paper import (
+    BluntEraser,
+    NoDetector,
+    PaperInspector,
+    PaperPress,
+    PaperReader,
+    PaperReaders,
+    PaperVerifier,
+)
 from no_undo.lab.pipeline import Execution, Pipeline
 from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.lab.stand_ins import (
@@ -59,14 +68,6 @@ from tests.fakes.extraction import FixedFloors, MemoryCanaries, ScriptedExtracti
 from tests.infrastructure.template import ROOT, folder_of, functions
 from tests.statemachine.definition import Json, definition, function_of, tasks
 from tests.statemachine.deployment import ACCOUNT, environment
-from tests.statemachine.paper import (
-    BluntEraser,
-    NoDetector,
-    PaperInspector,
-    PaperPress,
-    PaperReaders,
-    PaperVerifier,
-)
 
 CAROL: Final = f"arn:aws:iam::{ACCOUNT}:user/carol"
 APPROVERS: Final = ("dave@example.com", "erin@example.com")
@@ -211,6 +212,7 @@ class Machine:
     def _outside(self) -> dict[str, object]:
         """Return time, people, vendors and the state machine."""
         inspector, press, pages = PaperInspector(), PaperPress(), PlainPages()
+        floors = FixedFloors()
         return {
             "clock": self.clock,
             "tokens": self.tokens,
@@ -220,7 +222,9 @@ class Machine:
             "sweeper": NoSweeper(),
             "pages": pages,
             "esign": self.esign,
-            "extraction": Extraction(None, inspector, FixedFloors(), MemoryCanaries()),
+            "extraction": Extraction(
+                PaperReader(), inspector, floors, MemoryCanaries(), second_readings=False
+            ),
             "extraction_service": ScriptedExtraction({"understand": {"total_amount": 1.0}}),
             "assembly": Assembly(inspector, press, press, pages),
             "redaction": Redaction(self.eraser, Detection(PaperReaders(), NoDetector())),
@@ -274,7 +278,9 @@ class Machine:
         """Take a request back."""
         self.call("withdraw_request", "POST /requests/{id}/withdraw", id=request_id)
 
-    def decide(self, approver: str, decision: str = "approve", reason: str = "") -> Json:
+    def decide(
+        self, approver: str, decision: str = "approve", reason: str = "", **answers: str
+    ) -> Json:
         """Post the form behind an approver's newest link, as a person who read the card."""
         token = self.tokens_of(approver)[-1]
         plan = self.plan_behind(token)
@@ -284,6 +290,7 @@ class Machine:
         shown = self.invoke("show_approval", looking)["body"]
         event["body"] = urlencode(
             {
+                **answers,
                 "plan_digest": plan.digest,
                 "card_digest": shown.rpartition(" ")[2],
                 "decision": decision,

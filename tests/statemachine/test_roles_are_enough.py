@@ -16,9 +16,11 @@ import pytest
 from moto import mock_aws
 
 from no_undo.domain.canary import Expectation, ReadField
+from no_undo.domain.card import correction_input_name, field_input_name
+from no_undo.domain.extraction_schema import FREIGHT_INVOICE
 from no_undo.domain.link_opens import MAX_RECORDED_OPENS
 from no_undo.domain.plan import PlanState
-from no_undo.domain.request import RequestState
+from no_undo.domain.request import RequestState, Stage
 from no_undo.lab.fake_esign import Behaviour
 from tests.infrastructure.template import functions
 from tests.statemachine.account import client
@@ -107,6 +109,21 @@ def look_at_the_card(machine: AwsMachine) -> None:
     assert [page["statusCode"], document["statusCode"]] == [200, 303]
 
 
+def corrected_and_withdrawn(machine: AwsMachine) -> None:
+    """Correct a value that was read, and take the request back in its second round."""
+    request_id = uploaded(machine, extraction="auto", assembly="rebuild")
+    machine.run()
+    total = list(FREIGHT_INVOICE.get("properties", {})).index("total_amount")
+    answer = {field_input_name(total): "corrected", correction_input_name(total): "86.86"}
+    assert machine.decide(APPROVERS[0], "correct", **answer)["statusCode"] == 200
+    machine.run()
+    request = machine.request(request_id)
+    assert (request.round, request.stage, len(request.abandoned_drafts)) == (2, Stage.APPROVE, 1)
+    machine.withdraw(request_id)
+    machine.wait(timedelta(hours=1))
+    assert machine.request(request_id).state is RequestState.WITHDRAWN
+
+
 def uploaded(machine: AwsMachine, **changes: object) -> str:
     """Submit a document that was uploaded."""
     upload = machine.call("submit_request", "POST /uploads")
@@ -114,7 +131,7 @@ def uploaded(machine: AwsMachine, **changes: object) -> str:
     body = b"%PDF-1.7 4711 " + upload["upload_id"].encode()  # another effect each time
     client("s3").put_object(Bucket="documentsbucket", Key=key, Body=body)
     document = {"upload_id": upload["upload_id"]}
-    return machine.submit(document=document, extraction="none", **changes)
+    return machine.submit(**{"document": document, "extraction": "none", **changes})
 
 
 def redacted_and_withdrawn(machine: AwsMachine) -> None:
@@ -264,6 +281,7 @@ STORIES: Final[tuple[Callable[[AwsMachine], object], ...]] = (
     signed,
     refused_at_the_door,
     redacted_and_withdrawn,
+    corrected_and_withdrawn,
     settled_by_the_sweep,
     restarted_after_signing,
     settled_by_an_operator,

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from no_undo.domain.approval import ApprovalLink, token_sha256
 from no_undo.domain.audit_chain import AuditEvent, Provenance
+from no_undo.domain.corrections import Correction
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.ledger import Attempt, Evidence, LedgerEntry, LedgerState, Pause
-from no_undo.domain.plan import Decision, DueKind, IssuedLink, Plan, Verdict, digest_of
+from no_undo.domain.plan import Decision, DueKind, FieldAnswer, IssuedLink, Plan, Verdict, digest_of
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import RedactionTarget, TargetType
 from no_undo.domain.request import Ending, Request, Source, Stage
@@ -44,6 +45,7 @@ def a_request(request_id: str = "r1", *, at: datetime = NOON) -> Request:
         deadline_hours=48,
         artefacts={"assembled": DOCUMENT, "fields": DOCUMENT},
         pages=(DOCUMENT,),
+        corrections=(Correction("due_date", "dave@example.com", at, None, "2026-09-30"),),
         abandoned_drafts=("41",),
         ending=Ending(stage="Verify Redaction", code="redaction_unproven", reason="One survived."),
         check_at=at + timedelta(minutes=5),
@@ -71,7 +73,15 @@ def a_plan(plan_id: str = "r1#1", *, due_at: datetime | None = NOON) -> Plan:
         created_at=NOON,
         expires_at=NOON + timedelta(hours=48, microseconds=1),
         decisions=(
-            Decision("dave@example.com", Verdict.APPROVE, NOON, "a" * 64, "b" * 64, "Looks good."),
+            Decision(
+                "dave@example.com",
+                Verdict.APPROVE,
+                NOON,
+                "a" * 64,
+                "b" * 64,
+                "Looks good.",
+                (FieldAnswer("due_date", None, "2026-09-30"), FieldAnswer("po_number", "7", None)),
+            ),
         ),
         links=(IssuedLink("erin@example.com", "e" * 64), IssuedLink("d@example.com", "0", NOON)),
         due_kind=None if due_at is None else DueKind.EXPIRE,

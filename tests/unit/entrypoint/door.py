@@ -13,10 +13,10 @@ from no_undo.domain.request import Request
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.memory_documents import MemoryDocumentStore
 from no_undo.lab.memory_store import MemoryStateStore
+from no_undo.lab.paper import PaperInspector
 from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.lab.stand_ins import FixedContacts, FixedPolicies
 from no_undo.use_cases.submit_request import Door
-from tests.statemachine.paper import PaperInspector
 
 CAROL: Final = "arn:aws:iam::123456789012:user/carol"
 TENANT: Final = "acme"

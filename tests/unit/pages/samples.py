@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from no_undo.domain.card import (
     Card,
+    CardCorrection,
     CardDecision,
     CardDocument,
     CardField,
@@ -21,6 +22,7 @@ from no_undo.domain.card import (
     CardRepeat,
     CardWitness,
 )
+from no_undo.domain.corrections import FieldShape
 from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.notices import ApprovalMailKind, ApprovalNotice
 from no_undo.domain.plan import Verdict
@@ -46,6 +48,7 @@ TOTAL = CardField(
     ),
     page_number=1,
     crop_url="/approvals/k/crops/total_amount.png",
+    shape=FieldShape.NUMBER,
 )
 NUMBER = CardField(
     path="invoice_number",
@@ -55,6 +58,7 @@ NUMBER = CardField(
     reason="Exact match, and a witness agrees.",
     witnesses=(CardWitness("text layer", WitnessSays.AGREES),),
     page_number=1,
+    shape=FieldShape.TEXT,
 )
 DUE_DATE = CardField(
     path="due_date",
@@ -62,6 +66,16 @@ DUE_DATE = CardField(
     value=None,
     route=FieldRoute.HUMAN,
     reason="The document does not give it.",
+    shape=FieldShape.DATE,
+)
+TAX = CardField(
+    path="tax_amount",
+    label="Tax amount",
+    value="5.87",
+    route=FieldRoute.HUMAN,
+    reason="",
+    shape=FieldShape.NUMBER,
+    corrected=CardCorrection("5.27", "dave@example.com", datetime(2026, 7, 13, 9, 5, tzinfo=UTC)),
 )
 
 _CARD = Card(

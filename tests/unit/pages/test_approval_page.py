@@ -18,6 +18,7 @@ from tests.unit.pages.samples import (
     DOCUMENT_SHA256,
     NUMBER,
     PLAN_DIGEST,
+    TAX,
     TOTAL,
     a_card,
 )
@@ -82,7 +83,7 @@ def bare_card() -> Card:
         "The document carries an evaluation watermark.",
         "could not be compared with this page: signing order.",
         "by plan 6B1Q-1 on Wednesday 1 July 2026, 10:00 CEST (08:00 UTC)",
-        "86.26 The printed sum gives another amount. Read from page 1.",
+        "disagree about this value. To approve, answer this first. The printed sum gives another",
         "Witnesses: text layer disagrees; second mode cannot say.",
         "Due date for a person to check not in the document",
         "2 of 3 people must approve. One rejection ends it.",
@@ -146,7 +147,7 @@ def test_question_and_hand_over_are_offered_when_the_card_says_so() -> None:
     page = page_of(a_card(choices=EVERY_CHOICE))
 
     values = [one["value"] for one in page.all("input", name=FormInput.DECISION)]
-    assert values == ["approve", "reject", "ask", "hand_over"]
+    assert values == ["approve", "correct", "reject", "ask", "hand_over"]
     assert page.one("input", name=FormInput.HAND_OVER_TO)["type"] == "email"
 
 
@@ -313,3 +314,26 @@ def test_a_card_of_a_hundred_checks_and_fields_stays_under_100_kb() -> None:
     )
 
     assert len(PAGES.approval_page(card).html.encode()) < 100_000
+
+
+def test_a_corrected_field_says_who_corrected_what_and_is_answered_like_a_disputed_one() -> None:
+    page = page_of(a_card(fields=(TAX,)))
+
+    assert "Tax amount: 5.87" in page.text
+    assert "Corrected by dave@example.com" in page.text
+    assert "Before: 5.27" in page.text
+    assert [one["value"] for one in page.all("input", name="field_0")] == ["confirmed", "corrected"]
+
+
+def test_where_nothing_can_be_corrected_the_page_says_so_and_offers_to_reject() -> None:
+    page = page_of(a_card(corrections_allowed=False))
+
+    assert "nothing in it can be corrected here" in page.text
+    assert not page.all("input", name="field_0_value")
+
+
+def test_an_undisputed_value_can_be_corrected_without_answering_it() -> None:
+    page = page_of(a_card())
+
+    assert page.one("input", name="field_0_value")["value"] == ""
+    assert not page.all("input", name="field_0")

@@ -95,8 +95,8 @@ def test_confirmation_words_are_plain(words: tuple[str, str]) -> None:
 def test_a_field_is_disputed_only_when_a_witness_disagrees() -> None:
     card = a_card(fields=(NUMBER, DUE_DATE, TOTAL))
 
-    assert card.disputed_fields == ((2, TOTAL),)
-    assert card.other_fields == (NUMBER, DUE_DATE)
+    assert card.fields_to_answer == ((2, TOTAL),)
+    assert tuple(one for _, one in card.other_fields) == (NUMBER, DUE_DATE)
 
 
 def test_only_approvals_lower_what_is_still_needed() -> None:

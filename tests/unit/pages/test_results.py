@@ -34,6 +34,8 @@ RESULTS = [
     results.expired(DEADLINE, zone=BERLIN, reference=REFERENCE, title=TITLE),
     results.superseded(reference=REFERENCE, title=TITLE),
     results.withdrawn(reference=REFERENCE, title=TITLE),
+    results.approval_withdrawn(reference=REFERENCE, title=TITLE),
+    results.abandoned(reference=REFERENCE, title=TITLE),
     results.unknown_link(),
     results.wrong_confirmation(back_url="/approvals/k"),
     results.too_many_tries(wait_seconds=30, back_url="/approvals/k"),

@@ -17,6 +17,7 @@ from no_undo.domain.request import Request, Source, Stage
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.memory_documents import MemoryDocumentStore
 from no_undo.lab.memory_store import MemoryStateStore
+from no_undo.lab.paper import PaperInspector
 from no_undo.ports import Change, Save, VisibleText
 from no_undo.use_cases.extract_fields import (
     HIDDEN_TEXT,
@@ -26,7 +27,6 @@ from no_undo.use_cases.extract_fields import (
 )
 from no_undo.use_cases.stage import Stages, get_json
 from tests.fakes.extraction import FINGERPRINT, FixedFloors, MemoryCanaries, ScriptedExtraction
-from tests.statemachine.paper import PaperInspector
 
 NO_EVIDENCE = "No documents were compared with the truth, so no field is accepted automatically."
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -511,7 +511,7 @@ def test_an_unknown_link_opens_nothing_and_is_not_recorded() -> None:
     [
         (PlanState.REJECTED, ResultKind.CLOSED_BY_OTHERS),
         (PlanState.WITHDRAWN, ResultKind.WITHDRAWN),
-        (PlanState.ABANDONED, ResultKind.WITHDRAWN),
+        (PlanState.ABANDONED, ResultKind.ABANDONED),
         (PlanState.SUPERSEDED, ResultKind.SUPERSEDED),
         (PlanState.EXPIRED, ResultKind.EXPIRED),
         (PlanState.APPROVED, ResultKind.QUORUM_COMPLETE),

@@ -28,6 +28,7 @@ from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice
 from no_undo.domain.pii import Finding
 from no_undo.domain.plan import FollowUp, Plan
+from no_undo.domain.rebuilt_document import RebuiltDocument
 from no_undo.domain.receipt import Anchor
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.reconciliation import LookUpAnswer
@@ -679,6 +680,14 @@ class Pages(Protocol):
 
     def invoice_html(self, invoice: Invoice, recipients: Sequence[Recipient]) -> str:
         """Render a freight invoice with one signature tag per recipient."""
+        ...
+
+    def rebuilt_html(self, document: RebuiltDocument, recipients: Sequence[Recipient]) -> str:
+        """Render a document that is made again from fields, with one signature tag per recipient.
+
+        Raises:
+            InvalidRequestError: A value cannot be printed beside signature tags.
+        """
         ...
 
 

@@ -25,6 +25,7 @@ from markupsafe import Markup, escape
 from no_undo.domain import card as card_module
 from no_undo.domain.audit_chain import record_of
 from no_undo.domain.card import Card, Choice, FormInput, FormState, moment_text
+from no_undo.domain.corrections import FieldShape
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.field_routing import FieldRoute
 from no_undo.domain.invoice import Invoice, money_text
@@ -32,6 +33,7 @@ from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice, subject_line
 from no_undo.domain.plain_text import has_unsafe_characters
 from no_undo.domain.plan import Verdict
+from no_undo.domain.rebuilt_document import RebuiltDocument
 from no_undo.domain.receipt import Receipt
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import ChannelResult
@@ -157,17 +159,29 @@ class JinjaPages:
         signers = frozenset(one.email.casefold() for one in recipients)
         html = self._pages.get_template("invoice.html").render(
             invoice=invoice,
-            signatures=[
-                (one, signature_tag(one.order, underscores=_TAG_UNDERSCORES)) for one in recipients
-            ],
+            signatures=_signatures(recipients),
             contacts=[
                 (one, "" if one.email.casefold() in signers else one.email)
                 for one in invoice.contacts
             ],
             money=_money(invoice.currency),
         )
-        _refuse_foreign_tags(html, len(recipients))
-        _refuse_signer_addresses(html, signers)
+        _refuse_foreign_tags(html, len(recipients), "document.invoice")
+        _refuse_signer_addresses(html, signers, "document.invoice")
+        return html
+
+    def rebuilt_html(self, document: RebuiltDocument, recipients: Sequence[Recipient]) -> str:
+        """Render a document from fields, ready for the HTML to PDF service, with its tags.
+
+        Raises:
+            InvalidRequestError: A value holds the start of a text tag or a signer's address.
+        """
+        signers = frozenset(one.email.casefold() for one in recipients)
+        html = self._pages.get_template("rebuilt_document.html").render(
+            document=document, signatures=_signatures(recipients)
+        )
+        _refuse_foreign_tags(html, len(recipients), "document")
+        _refuse_signer_addresses(html, signers, "document")
         return html
 
     def _page(self, template: str, **values: object) -> HtmlPage:
@@ -251,6 +265,7 @@ def _filters(clean: Callable[[str], str]) -> dict[str, Callable[..., Any]]:
         "kind_label": _kind_label,
         "source_label": _source_label,
         "names": _names,
+        "shape_hint": _shape_hint,
         "day": _day,
     }
 
@@ -282,6 +297,24 @@ def _day(value: date) -> str:
     return f"{value.day} {value:%B} {value.year}"
 
 
+_SHAPE_HINTS = {
+    FieldShape.TEXT: "One line. A single - says that the document does not give it.",
+    FieldShape.NUMBER: "Digits with a point before the decimals, such as 1234.50; - for none.",
+    FieldShape.WHOLE: "A whole number in digits, such as 12; - for none.",
+    FieldShape.DATE: "Year-month-day, such as 2026-09-30; - for none.",
+}
+
+
+def _shape_hint(shape: FieldShape) -> str:
+    return _SHAPE_HINTS[shape]
+
+
+def _other_correction_entered(card: Card, form: FormState) -> bool:
+    """Whether the block of undisputed fields holds something: it is then shown open."""
+    names = [card_module.correction_input_name(index) for index, _ in card.other_fields]
+    return any(form.entered.get(one) or one in form.errors for one in names)
+
+
 _GLOBALS: dict[str, Any] = {
     "Choice": Choice,
     "ChannelResult": ChannelResult,
@@ -292,6 +325,7 @@ _GLOBALS: dict[str, Any] = {
     "FIELD_CORRECTED": card_module.FIELD_CORRECTED,
     "field_input_name": card_module.field_input_name,
     "correction_input_name": card_module.correction_input_name,
+    "other_correction_entered": _other_correction_entered,
 }
 
 
@@ -306,7 +340,11 @@ def _money(currency: str) -> Callable[[Decimal], str]:
     return lambda amount: money_text(amount, currency)
 
 
-def _refuse_foreign_tags(html: str, expected: int) -> None:
+def _signatures(recipients: Sequence[Recipient]) -> list[tuple[Recipient, str]]:
+    return [(one, signature_tag(one.order, underscores=_TAG_UNDERSCORES)) for one in recipients]
+
+
+def _refuse_foreign_tags(html: str, expected: int, field: str) -> None:
     """Every `${` is ours: the vendor turns any text tag it finds into a field.
 
     Counted as its readers see it: compatibility forms folded, white space dropped.
@@ -314,18 +352,18 @@ def _refuse_foreign_tags(html: str, expected: int) -> None:
     seen = "".join(unicodedata.normalize("NFKC", html).split())
     if seen.count("${") != expected:
         raise InvalidRequestError(
-            "document.invoice must not contain `${`: the e-sign vendor would read it as a field.",
-            field="document.invoice",
+            f"{field} must not contain `${{`: the e-sign vendor would read it as a field.",
+            field=field,
         )
 
 
-def _refuse_signer_addresses(html: str, signers: frozenset[str]) -> None:
+def _refuse_signer_addresses(html: str, signers: frozenset[str], field: str) -> None:
     printed = html.casefold()
     if any(str(escape(address)) in printed for address in signers):
         raise InvalidRequestError(
-            "document.invoice prints the mail address of a recipient outside its contacts; "
+            f"{field} prints the mail address of a recipient outside its contacts; "
             "leave it out: redaction could cover the signature field.",
-            field="document.invoice",
+            field=field,
         )
 
 

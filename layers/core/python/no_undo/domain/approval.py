@@ -6,7 +6,8 @@ Rules:
 2. Looking changes nothing. A decision carries the digest of the plan that was shown and two typed
    words that only a reader of the card knows.
 3. One decision per person, the first one counts; a repeated decision gets the first answer.
-4. One rejection ends the plan. A quorum of distinct approvals, all for this digest, arms it.
+4. One rejection ends the plan. One correction supersedes it: what follows is another plan, and no
+   approval of this one counts for it. A quorum of distinct approvals, all for this digest, arms it.
 5. A wrong confirmation is counted and slows further wrong ones down. It never uses a link up and
    never keeps the right words from counting: a robot that posts nonsense must not lock a person
    out, and a program that could guess the words could as well read them. A pause clears the count.
@@ -154,6 +155,8 @@ def decide(plan: Plan, decision: Decision, *, eligible: bool) -> Plan:
     decided = replace(plan, decisions=(*plan.decisions, decision))
     if decision.verdict is Verdict.REJECT:
         return _moved(decided, PlanState.REJECTED, decision.at)
+    if decision.verdict is Verdict.CORRECT:
+        return _moved(decided, PlanState.SUPERSEDED, decision.at)
     if len(approvals_for(decided)) >= plan.quorum:
         return _moved(decided, PlanState.APPROVED, decision.at)
     return decided

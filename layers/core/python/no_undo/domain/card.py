@@ -4,8 +4,8 @@ Rules:
 1. A card names kinds and counts of what was removed, never a removed value or a pattern (P10).
 2. Every time on a card is aware. It is shown in the approver's zone and in UTC.
 3. A URL on a card is a path on the same origin or absolute http(s), without white space.
-4. A field that an independent witness disputes is answered on its own before Approve counts; all
-   other fields are shown together (nobody reads sixteen ticks).
+4. A field that an independent witness disputes, or that somebody has corrected, is answered on its
+   own before Approve counts; all other fields are shown together (nobody reads sixteen ticks).
 5. The confirmation words are two plain words. They stand in the card's last sentence and nowhere
    else: in no form value, placeholder or attribute.
 """
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 
+from no_undo.domain.corrections import FieldShape
 from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.plan import Verdict
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict
@@ -77,9 +78,10 @@ def _day(moment: datetime) -> str:
 
 
 class Choice(StrEnum):
-    """What the form offers. Only APPROVE and REJECT decide anything."""
+    """What the form offers. Asking and handing over decide nothing."""
 
     APPROVE = "approve"
+    CORRECT = "correct"
     REJECT = "reject"
     ASK = "ask"
     HAND_OVER = "hand_over"
@@ -155,6 +157,24 @@ class CardWitness:
 
 
 @dataclass(frozen=True, slots=True)
+class CardCorrection:
+    """Who corrected a field in an earlier round.
+
+    Attributes:
+        old: The value before, or None when there was none.
+        by: Address of the approver.
+        at: When, aware.
+    """
+
+    old: str | None
+    by: str
+    at: datetime
+
+    def __post_init__(self) -> None:
+        require_aware(self.at, "at")
+
+
+@dataclass(frozen=True, slots=True)
 class CardField:
     """One extracted field.
 
@@ -167,6 +187,8 @@ class CardField:
         witnesses: What independent witnesses say.
         page_number: 1-based page it was read from, or None.
         crop_url: Picture of the place on the page, or empty.
+        shape: What a correction has to look like; None where nothing can be corrected.
+        corrected: The correction that stands, or None.
     """
 
     path: str
@@ -177,6 +199,8 @@ class CardField:
     witnesses: tuple[CardWitness, ...] = ()
     page_number: int | None = None
     crop_url: str = ""
+    shape: FieldShape | None = None
+    corrected: CardCorrection | None = None
 
     def __post_init__(self) -> None:
         if self.crop_url:
@@ -186,6 +210,11 @@ class CardField:
     def disputed(self) -> bool:
         """True when at least one witness disagrees (rule 4)."""
         return any(one.says is WitnessSays.DISAGREES for one in self.witnesses)
+
+    @property
+    def to_answer(self) -> bool:
+        """True when this field is answered on its own (rule 4)."""
+        return self.disputed or self.corrected is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,14 +380,14 @@ class Card:
             raise ValueError("confirmation_words must be two plain lower-case words")
 
     @property
-    def disputed_fields(self) -> tuple[tuple[int, CardField], ...]:
+    def fields_to_answer(self) -> tuple[tuple[int, CardField], ...]:
         """The fields to answer one by one, each with its position in `fields`."""
-        return tuple((index, one) for index, one in enumerate(self.fields) if one.disputed)
+        return tuple((index, one) for index, one in enumerate(self.fields) if one.to_answer)
 
     @property
-    def other_fields(self) -> tuple[CardField, ...]:
-        """The fields that are shown together."""
-        return tuple(one for one in self.fields if not one.disputed)
+    def other_fields(self) -> tuple[tuple[int, CardField], ...]:
+        """The fields that are shown together, each with its position in `fields`."""
+        return tuple((index, one) for index, one in enumerate(self.fields) if not one.to_answer)
 
 
 def field_input_name(index: int) -> str:

@@ -88,6 +88,8 @@ class Verdict(StrEnum):
 
     APPROVE = "approve"
     REJECT = "reject"
+    CORRECT = "correct"
+    """The plan ends and the next round begins, with a corrected document."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,18 @@ Rules:
 2. A withdrawal sets `withdrawn`; every later commit of the request is conditional on it.
 3. After the effect has happened no ending is called failed.
 4. Every change raises `revision` by one; a write names the revision it read.
+5. A correction starts the next round at assembly: what was made from wrong values is made again,
+   and the draft of the round before will not be sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from no_undo.domain.corrections import Correction
 from no_undo.domain.documents import DocumentRef
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.redaction import OnResidual, RedactionTarget
@@ -145,6 +148,7 @@ class Request:
         pages: Page pictures of the final document, in order.
         page_sizes: Width and height of each picture in pixels.
         notes: Sentences for the card that stages left: no extraction, what detectors cannot see.
+        corrections: What approvers have corrected, oldest first.
         draft_begun_at: When this round's draft was first asked for, or None; after a crash it says
             that a draft may exist, and from when.
         envelope_id: The draft at the e-sign vendor, or empty.
@@ -191,6 +195,7 @@ class Request:
     pages: tuple[DocumentRef, ...] = ()
     page_sizes: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
     draft_begun_at: datetime | None = None
     envelope_id: str = ""
     abandoned_drafts: tuple[str, ...] = ()
@@ -202,6 +207,38 @@ class Request:
     executions: int = 0
     check_at: datetime | None = None
     revision: int = 0
+
+
+_MADE_EACH_ROUND = frozenset({"assembled", "redacted", "targets", "verdict"})
+
+
+def next_round(
+    request: Request, corrections: tuple[Correction, ...], approvers: tuple[str, ...]
+) -> Request:
+    """Return the request at the start of its next round (rule 5), its draft abandoned.
+
+    Args:
+        request: In a round that waits for its approvers.
+        corrections: What was corrected in it, at least one.
+        approvers: Whom to ask next: who could decide this round, stand-ins included.
+    """
+    abandoned = dict.fromkeys((*request.abandoned_drafts, request.envelope_id))
+    return replace(
+        request,
+        state=RequestState.PREPARING,
+        stage=Stage.ASSEMBLE,
+        round=request.round + 1,
+        corrections=(*request.corrections, *corrections),
+        approvers=approvers,
+        artefacts={
+            name: ref for name, ref in request.artefacts.items() if name not in _MADE_EACH_ROUND
+        },
+        pages=(),
+        page_sizes=(),
+        draft_begun_at=None,
+        envelope_id="",
+        abandoned_drafts=tuple(one for one in abandoned if one),
+    )
 
 
 def execution_name(request_id: str, executions: int) -> str:

@@ -31,6 +31,8 @@ class ResultKind(StrEnum):
     QUORUM_COMPLETE = "quorum_complete"
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
+    APPROVAL_WITHDRAWN = "approval_withdrawn"
+    ABANDONED = "abandoned"
     WITHDRAWN = "withdrawn"
     UNKNOWN_LINK = "unknown_link"
     WRONG_CONFIRMATION = "wrong_confirmation"
@@ -180,6 +182,13 @@ def handed_over(*, reference: str, title: str) -> Result:
     )
 
 
+_PARTICIPLES = {
+    Verdict.APPROVE: "approved",
+    Verdict.REJECT: "rejected",
+    Verdict.CORRECT: "corrected",
+}
+
+
 def already_decided(
     verdict: Verdict,
     at: datetime,
@@ -189,7 +198,7 @@ def already_decided(
     zone: tzinfo | None = None,
 ) -> Result:
     """This link was used before; says for what and when."""
-    what = "approved" if verdict is Verdict.APPROVE else "rejected"
+    what = _PARTICIPLES[verdict]
     return Result(
         kind=ResultKind.ALREADY_DECIDED,
         tone=Tone.NEUTRAL,
@@ -259,6 +268,39 @@ def superseded(*, reference: str, title: str) -> Result:
                 "recorded now."
             ),
             "Please use the newest mail that you have received about this.",
+        ),
+        reference=reference,
+        title=title,
+    )
+
+
+def approval_withdrawn(*, reference: str, title: str) -> Result:
+    """This person decided, and then somebody corrected the document."""
+    return Result(
+        kind=ResultKind.APPROVAL_WITHDRAWN,
+        tone=Tone.ATTENTION,
+        heading="Your approval no longer counts: the document was corrected.",
+        paragraphs=(
+            (
+                "You had approved an earlier version. Somebody corrected a value in it, so that "
+                "version will not be sent."
+            ),
+            "You are asked again about the new one. Please use the newest mail about this.",
+        ),
+        reference=reference,
+        title=title,
+    )
+
+
+def abandoned(*, reference: str, title: str) -> Result:
+    """The plan was given up on our side: by an operator, or because something failed."""
+    return Result(
+        kind=ResultKind.ABANDONED,
+        tone=Tone.NEUTRAL,
+        heading="This was given up before it was sent. It will not happen.",
+        paragraphs=(
+            "It was ended on our side, not by an approver. The requester knows.",
+            "Your decision is no longer needed, and none was recorded now.",
         ),
         reference=reference,
         title=title,

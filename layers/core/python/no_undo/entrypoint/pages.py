@@ -79,6 +79,8 @@ _STATUS: Mapping[ResultKind, int] = {
     ResultKind.QUORUM_COMPLETE: 410,
     ResultKind.EXPIRED: 410,
     ResultKind.SUPERSEDED: 410,
+    ResultKind.APPROVAL_WITHDRAWN: 410,
+    ResultKind.ABANDONED: 410,
     ResultKind.WITHDRAWN: 410,
     ResultKind.UNKNOWN_LINK: 404,
     ResultKind.WRONG_CONFIRMATION: 422,

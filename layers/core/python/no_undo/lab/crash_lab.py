@@ -32,12 +32,13 @@ from typing import Any, Final, Protocol
 
 from no_undo.domain.errors import InDoubtError, NoUndoError, TransientError
 from no_undo.domain.plan import Plan
+from no_undo.domain.request import Assembly
 from no_undo.lab.fake_esign import Behaviour, SecondSend
 from no_undo.lab.interleavings import PREEMPTIONS, SAMPLES, Exploration, explore, scenarios
 from no_undo.lab.invariants import in_doubt, second_effects, violations
-from no_undo.lab.life import NeverQuietError, Resubmitters, live
+from no_undo.lab.life import NeverQuietError, People, Resubmitters, live
 from no_undo.lab.pipeline import JsonMap, ProcessDiedError, load_definition
-from no_undo.lab.world import SETTINGS, World
+from no_undo.lab.world import APPROVERS, FIELDS, SETTINGS, World
 from no_undo.use_cases.settle_plan import Outcome, Statement, settle_plan
 
 BEFORE_IT_LANDS: Final = timedelta(hours=1)
@@ -46,6 +47,9 @@ TRAIL: Final = 12
 """How many port calls up to the death a violation shows."""
 DRIVEN: Final = frozenset(
     {
+        "assemble_document",
+        "redact_document",
+        "verify_redaction",
         "create_draft",
         "request_approval",
         "send_envelope",
@@ -103,12 +107,14 @@ class Setting:
         second_send: What it does with a second one (vendor fact F1).
         automatic: Whether an attempt may follow another by itself (`RetryAfterRelease`).
         again: Whether the same document is submitted a second time.
+        corrects: Whether an approver first corrects a value, so that a second round follows.
     """
 
     behaviour: Behaviour
     second_send: SecondSend
     automatic: bool
     again: Resubmission = Resubmission.NONE
+    corrects: bool = False
 
     @property
     def permits_second_effect(self) -> bool:
@@ -284,7 +290,9 @@ def settings() -> tuple[Setting, ...]:
     """Return every column: each behaviour against both vendors, and with retries by a person.
 
     Who retries is asked only at the worse vendor, and only where an attempt can be released; the
-    other behaviours end in a confirmation, whatever the policy is. The last two submit again.
+    other behaviours end in a confirmation, whatever the policy is. A correction round comes before
+    the send and knows no vendor behaviour but the draft's; it is lived through where the send goes
+    well and where its answer is lost. The last two submit again.
     """
     alone = tuple(
         Setting(behaviour, second_send, automatic)
@@ -295,6 +303,9 @@ def settings() -> tuple[Setting, ...]:
             (SecondSend.MAILS_AGAIN, False),
         )
         if automatic or behaviour not in _ALWAYS_CONFIRMED
+    ) + tuple(
+        Setting(behaviour, SecondSend.MAILS_AGAIN, automatic=True, corrects=True)
+        for behaviour in (Behaviour.NORMAL, Behaviour.REPLY_LOST)
     )
     beyond, refuses = Behaviour.LANDS_BEYOND, SecondSend.REFUSES
     again = (Resubmission.WITHDRAWN, Resubmission.EXPIRED)
@@ -394,7 +405,7 @@ def live_once(
     world.pipeline.death_stops = death is not None and death.takes is Takes.EXECUTION
     wrong: tuple[str, ...] = ()
     try:
-        live_through(world, setting.again)
+        live_through(world, setting)
     except NeverQuietError as error:
         wrong = (str(error),)
     reached = not isinstance(watcher, Killer) or watcher.reached
@@ -404,10 +415,13 @@ def live_once(
     return Life(reached, tuple(second_effects(world)), wrong, trail)
 
 
-def live_through(world: World, again: Resubmission) -> None:
+def live_through(world: World, setting: Setting) -> None:
     """Let the world live, an operator settle what stays open, and everything late land."""
-    people = None
-    match again:
+    people = People()
+    match setting.again:
+        case Resubmission.NONE if setting.corrects:
+            world.submit(fields=FIELDS, assembly=Assembly.REBUILD)
+            people.decisions[APPROVERS[0]] = "correct"
         case Resubmission.NONE:
             world.submit()
         case Resubmission.WITHDRAWN:
@@ -460,6 +474,7 @@ def _violation(
         "second_send": setting.second_send.value,
         "retry_after_release": "automatic" if setting.automatic else "operator",
         "resubmission": setting.again.value,
+        "corrects": setting.corrects,
         "point": "no death" if death is None else death.point,
         "call_number": -1 if death is None else death.number,
         "death_takes": "" if death is None else death.takes.value,
@@ -512,9 +527,10 @@ def _summary(report: CrashReport) -> list[str]:
     totals = report.to_json()
     lines = [
         "Each cell: a vendor that refuses a second send, one that mails again, and, where an",
-        "attempt can be released, one that mails again while only an operator may retry; for what",
-        "lands far beyond the settle time also the same document submitted again after the first",
-        "plan was withdrawn, and after it expired, at a vendor that refuses a second send.",
+        "attempt can be released, one that mails again while only an operator may retry; where all",
+        "goes well or the reply is lost also a life in which an approver corrects a value; for",
+        "what lands far beyond the settle time also the same document submitted again after the",
+        "first plan was withdrawn, and after it expired, at a vendor that refuses a second send.",
         f"{totals['cells']} lives, {totals['points']} points, {totals['behaviours']} behaviours,",
         f"{totals['schedules']} schedules of {len(report.explorations)} meetings,",
         f"{totals['seconds']} seconds, seed {totals['seed']}.",

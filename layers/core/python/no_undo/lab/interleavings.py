@@ -12,6 +12,7 @@ from datetime import timedelta
 from random import Random
 from typing import Final
 
+from no_undo.domain.request import Assembly
 from no_undo.lab.fake_esign import LANDS_WITHIN, Behaviour
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.invariants import second_effects, violations
@@ -19,7 +20,7 @@ from no_undo.lab.life import live
 from no_undo.lab.pipeline import JsonMap, load_definition
 from no_undo.lab.scheduler import Choose, Scheduler, at_random, continuations, following
 from no_undo.lab.watched import watched
-from no_undo.lab.world import APPROVERS, World
+from no_undo.lab.world import APPROVERS, FIELDS, World
 from no_undo.use_cases.close_request import Closing
 from no_undo.use_cases.settle_plan import (
     Outcome,
@@ -103,6 +104,19 @@ def approved(world: World, request_id: str = "r1") -> None:
         world.decide(world.tokens_mailed_to(approver)[-1])
 
 
+def correctable(world: World) -> None:
+    """A plan that waits for its approvers, whose document can be made again."""
+    world.submit(start=False, fields=FIELDS, assembly=Assembly.REBUILD)
+    world.create_draft("r1")
+    world.request_approval("r1", "lab-r1")
+
+
+def correctable_and_nearly_approved(world: World) -> None:
+    """The same, when one approval is missing."""
+    correctable(world)
+    world.decide(world.tokens_mailed_to(_DAVE)[-1])
+
+
 def nearly_approved(world: World) -> None:
     """A plan that misses one approval."""
     proposed(world)
@@ -181,6 +195,13 @@ def approve(approver: str) -> Act:
 def reject(approver: str) -> Act:
     """Click Reject."""
     return lambda world: world.decide(world.tokens_mailed_to(approver)[-1], "reject", "No.")
+
+
+def correct(approver: str, total: str = "86.86") -> Act:
+    """Correct the total."""
+    return lambda world: world.correct(
+        world.tokens_mailed_to(approver)[-1], {"total_amount": total}
+    )
 
 
 def withdraw(world: World) -> None:
@@ -285,6 +306,29 @@ PAIRS: Final = (
     Scenario(
         "last approval and expiry", {"erin": approve(_ERIN), "sweep": expiry}, nearly_approved
     ),
+    Scenario(
+        "last approval and correction",
+        {"dave": approve(_DAVE), "erin": correct(_ERIN)},
+        correctable,
+    ),
+    Scenario(
+        "the approval that arms and a correction",
+        {"erin": approve(_ERIN), "again": correct(_ERIN)},
+        correctable_and_nearly_approved,
+    ),
+    Scenario(
+        "two corrections", {"dave": correct(_DAVE), "erin": correct(_ERIN, "86.87")}, correctable
+    ),
+    Scenario(
+        "correction and rejection", {"dave": correct(_DAVE), "erin": reject(_ERIN)}, correctable
+    ),
+    Scenario(
+        "correction and withdrawal", {"dave": correct(_DAVE), "caller": withdraw}, correctable
+    ),
+    Scenario("correction and expiry", {"dave": correct(_DAVE), "sweep": expiry}, correctable),
+    Scenario(
+        "correction and asking again", {"dave": correct(_DAVE), "asking": ask("lab-b")}, correctable
+    ),
     Scenario("asking twice", {"a": ask("lab-a"), "b": ask("lab-b")}, drafted),
     Scenario("asking and withdrawal", {"asking": ask("lab-a"), "caller": withdraw}, drafted),
     Scenario("drafting twice", {"a": draft, "b": draft}, submitted),
@@ -343,6 +387,11 @@ TRIOS: Final = (
         "sender, withdrawal and pause",
         {"sender": send(), "caller": withdraw, "operator": pause_and_go_on},
         approved,
+    ),
+    Scenario(
+        "approval, correction and sweep",
+        {"dave": approve(_DAVE), "erin": correct(_ERIN), "sweep": sweep},
+        correctable,
     ),
     Scenario("resume, wait and sweep", {"resume": resume, "wait": park, "sweep": sweep}, sent),
     Scenario(

@@ -17,7 +17,7 @@ from no_undo.domain.ledger import LedgerEntry, LedgerState
 from no_undo.domain.plan import CLOSED_UNSENT, Plan, PlanState, approvals_for
 from no_undo.domain.request import ENDED, Request, RequestState
 from no_undo.lab.pipeline import ExecutionStatus
-from no_undo.lab.world import World
+from no_undo.lab.world import CORRECTIONS, World
 
 CONFIRMS = frozenset({"system of record", "operator"})
 """Sources of evidence that can confirm an effect."""
@@ -78,8 +78,25 @@ def _plan(world: World, plan: Plan) -> Iterator[str]:
         yield f"called {plan.state} although the effect happened"
     if plan.state not in CLOSED_UNSENT | {PlanState.EXECUTED} and not in_doubt(world, plan):
         yield f"wedged in {plan.state}"
+    if plan.state is PlanState.SUPERSEDED:
+        yield from _superseded(world, plan)
     if executed and world.store.fence(plan.fence_key).last_executed == "":
         yield "an executed effect did not mark its fence"
+
+
+def _superseded(world: World, plan: Plan) -> Iterator[str]:
+    """P5, P7: what was corrected is never sent, and its draft is known as abandoned."""
+    request = world.store.request(plan.request_id)
+    if world.store.entry(plan.plan_id) is not None:
+        yield "a superseded plan was begun"
+    if any(one.envelope_id == plan.target for one in world.esign.effects):
+        yield "a superseded draft was sent"
+    if request is None or request.round <= plan.round:
+        yield "a superseded plan without a next round"
+    elif plan.target not in request.abandoned_drafts:
+        yield "the draft of a superseded plan is not recorded as abandoned"
+    elif not any(one.path in CORRECTIONS for one in request.corrections):
+        yield "a superseded plan without its correction"
 
 
 def _entry(world: World, plan: Plan, entry: LedgerEntry) -> Iterator[str]:
@@ -118,6 +135,8 @@ def _request(world: World, request: Request) -> Iterator[str]:
     if request.state is RequestState.COMPLETED and "signed" not in request.artefacts:
         yield "COMPLETED without a signed document"
     executed = any(one.state is PlanState.EXECUTED for one in plans)
+    if executed and request.envelope_id in request.abandoned_drafts:
+        yield "the draft that was sent is recorded as abandoned"
     if executed and request.state in (RequestState.FAILED, RequestState.REJECTED):
         yield f"request {request.state} after the effect"
 
@@ -150,6 +169,9 @@ def _same_story(world: World, kinds: Counter[str]) -> Iterator[str]:
         yield f"{attempts} attempts and {kinds['plan.begun']} records of a begin"
     if kinds["plan.executed"] > executed:
         yield "an effect was recorded twice"
+    superseded = sum(one.state is PlanState.SUPERSEDED for one in world.store.rows(Plan))
+    if kinds["plan.corrected"] != superseded:
+        yield f"{superseded} superseded plans and {kinds['plan.corrected']} records of a correction"
     if executed > kinds["plan.executed"] + kinds["plan.settled"]:
         yield "an effect is not in the audit"
     if kinds["request.closed"] < ended:

@@ -16,7 +16,7 @@ from no_undo.domain.errors import NoUndoError
 from no_undo.domain.plan import CLOSED_UNSENT, Plan, PlanState
 from no_undo.domain.request import ENDED, Request
 from no_undo.lab.pipeline import ProcessDiedError
-from no_undo.lab.world import APPROVERS, HORIZON, World
+from no_undo.lab.world import APPROVERS, CORRECTIONS, HORIZON, World
 
 SWEEP_INTERVAL: Final = timedelta(minutes=1)
 FIRST: Final = "r1"
@@ -35,7 +35,8 @@ class People:
     """The approvers: each opens the newest link and decides, again if the page breaks.
 
     Attributes:
-        decisions: What each person does: `approve`, `reject`, or empty to leave it.
+        decisions: What each person does: `approve`, `reject`, `correct` (in the first round; they
+            approve the next one), or empty to leave it.
         most_tries: How often one person tries again.
     """
 
@@ -61,7 +62,7 @@ class People:
         self._tries[tokens[-1]] = tried + 1
         try:
             world.open_card(tokens[-1])
-            world.decide(tokens[-1], decision, "No." if decision == "reject" else "")
+            _post(world, tokens[-1], decision, plan)
         except (ProcessDiedError, NoUndoError):
             return True  # an error page: the person tries again
         return True
@@ -100,6 +101,15 @@ class Resubmitters(People):
             return False
         world.submit(AGAIN)
         return True
+
+
+def _post(world: World, token: str, decision: str, plan: Plan) -> None:
+    if decision == "correct" and plan.round == 1:
+        world.correct(token, CORRECTIONS)
+    elif decision == "reject":
+        world.decide(token, "reject", "No.")
+    else:
+        world.decide(token)
 
 
 def live(world: World, people: People | None = None, horizon: timedelta = HORIZON) -> None:

@@ -13,6 +13,7 @@ from no_undo.domain.instruction import Contact
 from no_undo.domain.invoice import Invoice
 from no_undo.domain.mail import MailMessage
 from no_undo.domain.notices import ApprovalNotice, RequesterNotice
+from no_undo.domain.rebuilt_document import RebuiltDocument
 from no_undo.domain.recipients import Recipient
 from no_undo.domain.results import Result
 
@@ -99,3 +100,9 @@ class PlainPages:
     def invoice_html(self, invoice: Invoice, recipients: Sequence[Recipient]) -> str:
         """Render the number."""
         return f"{invoice.invoice_number} {len(recipients)}"
+
+    def rebuilt_html(self, document: RebuiltDocument, recipients: Sequence[Recipient]) -> str:
+        """Render every value."""
+        values = [one.value for one in document.facts]
+        values += [value for table in document.tables for row in table.rows for value in row]
+        return f"{' '.join(value or '-' for value in values)} {len(recipients)}"

@@ -17,18 +17,31 @@ from no_undo.actions.esign_send import KIND, ESignSend
 from no_undo.domain.approval import ApprovalLink, token_sha256
 from no_undo.domain.approver_policy import ApproverPolicy
 from no_undo.domain.audit_chain import AuditEvent, AuditRecord, Provenance
-from no_undo.domain.card import FIELD_CONFIRMED, field_input_name
+from no_undo.domain.card import (
+    FIELD_CONFIRMED,
+    FIELD_CORRECTED,
+    correction_input_name,
+    field_input_name,
+)
 from no_undo.domain.confirmation import words_for
 from no_undo.domain.ledger import Attempt
 from no_undo.domain.plan import Plan
 from no_undo.domain.recipients import Recipient
-from no_undo.domain.request import Request, RequestState, Source, Stage, execution_name
+from no_undo.domain.request import Assembly, Request, RequestState, Source, Stage, execution_name
 from no_undo.lab.fake_esign import Behaviour, FakeESign, SecondSend
 from no_undo.lab.fixed_clock import FixedClock
 from no_undo.lab.memory_documents import MemoryDocumentStore
 from no_undo.lab.memory_mailer import MemoryMailer
 from no_undo.lab.memory_store import MemoryStateStore, R
 from no_undo.lab.memory_waits import MemoryWaits
+from no_undo.lab.paper import (
+    BluntEraser,
+    NoDetector,
+    PaperInspector,
+    PaperPress,
+    PaperReaders,
+    PaperVerifier,
+)
 from no_undo.lab.pipeline import Handler, JsonMap, Pipeline, load_definition
 from no_undo.lab.seeded_tokens import SeededTokens
 from no_undo.lab.stand_ins import AcceptingValidator, FixedHasher, FixedPolicies, PlainPages
@@ -36,21 +49,27 @@ from no_undo.lab.watched import NobodyWatches, Watcher, watched
 from no_undo.ports import Change, DocumentStore, ESignGateway, Save
 from no_undo.use_cases.approval_card import card_for, card_sources
 from no_undo.use_cases.archive_signed_document import Archiving, archive_signed_document
+from no_undo.use_cases.assemble_document import Assembly as PaperAssembly
+from no_undo.use_cases.assemble_document import assemble_document
 from no_undo.use_cases.await_settlement import await_settlement
 from no_undo.use_cases.await_signature import await_signature
 from no_undo.use_cases.close_request import Closing, Telling, close_request
 from no_undo.use_cases.create_draft import Drafting, create_draft
 from no_undo.use_cases.current_plan import current_plan_id
+from no_undo.use_cases.detection import Detection
 from no_undo.use_cases.gate import Gate, GateSettings
 from no_undo.use_cases.reassign_approver import Reassignment, reassign_approver
 from no_undo.use_cases.reconcile_sends import reconcile_sends
 from no_undo.use_cases.record_decision import DecisionForm, Reply, record_decision
+from no_undo.use_cases.redact_document import Redaction, redact_document
+from no_undo.use_cases.redaction_proof import Proving
 from no_undo.use_cases.request_approval import Asking, Mailing, request_approval
 from no_undo.use_cases.resume_execution import resume_execution
 from no_undo.use_cases.send_envelope import SendResult, send_envelope
 from no_undo.use_cases.send_reminders import send_reminders
 from no_undo.use_cases.show_approval import Showing, show_card
 from no_undo.use_cases.stage import PDF, Stages, put_json
+from no_undo.use_cases.verify_redaction import Verification, verify_redaction
 from no_undo.use_cases.withdraw_request import withdraw_request
 
 TENANT: Final = "acme"
@@ -62,6 +81,23 @@ RECIPIENTS: Final = (
     Recipient("Alice Example", "alice@example.com", 1),
     Recipient("Bob Example", "bob@example.com", 2),
 )
+FIELDS: Final[tuple[Mapping[str, Any], ...]] = tuple(
+    {
+        "path": path,
+        "label": path.replace("_", " ").capitalize(),
+        "value": value,
+        "route": "human",
+        "reason": "Please compare.",
+        "witnesses": [{"name": "text layer", "says": says}],
+        "page": 1,
+    }
+    for path, value, says in (
+        ("invoice_number", "INV-7", "agrees"),
+        ("total_amount", "86.26", "disagrees"),
+    )
+)
+"""What was read from a document whose total is misread, as Extract Fields stores it."""
+CORRECTIONS: Final[Mapping[str, str]] = {"total_amount": "86.86"}
 DEADLINE: Final = timedelta(hours=4)
 INVOCATION: Final = timedelta(seconds=120)
 """How long one invocation of the sending function or the sweep may run."""
@@ -228,6 +264,12 @@ class World:
         self.showing = Showing(store, documents, self.clock, LINK_BASE)
         self.stages = Stages(store, documents, self.clock)
         self.drafting = Drafting(esign, KIND)
+        inspector, press = PaperInspector(), PaperPress()
+        self.assembly = PaperAssembly(inspector, press, press, PlainPages())
+        detection = Detection(PaperReaders(), NoDetector())
+        self.redaction = Redaction(BluntEraser(), detection)
+        proving = Proving(PaperVerifier(), detection)
+        self.verification = Verification(proving, inspector, self.asking.hasher)
         self.telling = Telling(PlainPages(), mailer)
         self.archiving = Archiving(esign, self.validator)
         self.resumer = watched(AskingResumer(self.asked), "resumer", watch)
@@ -244,6 +286,7 @@ class World:
         deadline: timedelta = DEADLINE,
         start: bool = True,
         fields: Sequence[Mapping[str, Any]] = (),
+        assembly: Assembly = Assembly.ATTACH,
     ) -> Request:
         """Store a request whose document is ready, and start its execution.
 
@@ -255,6 +298,7 @@ class World:
             deadline: How long after now it ends undecided.
             start: Whether an execution drives it.
             fields: What was read from the document, as Extract Fields stores it.
+            assembly: How the document is made when it is made again.
         """
         source_ref = self.documents.put(f"requests/{request_id}/source.pdf", source, PDF)
         assembled = self.documents.put(f"requests/{request_id}/round-1/final.pdf", source, PDF)
@@ -272,6 +316,7 @@ class World:
             source=Source.UPLOAD,
             source_document=source_ref,
             created_at=now,
+            assembly=assembly,
             repeat_of=repeat_of,
             stage=Stage.DRAFT,
             title="Freight invoice",
@@ -341,20 +386,36 @@ class World:
         """Post a decision with the right words, as a person who read the card does."""
         return self.post(token, self.form(token, decision, reason))
 
-    def form(self, token: str, decision: str = "approve", reason: str = "") -> DecisionForm:
-        """Return the form of a card as it is now, with every disputed field confirmed."""
+    def correct(self, token: str, corrections: Mapping[str, str]) -> Reply:
+        """Post corrections, by path."""
+        return self.post(token, self.form(token, "correct", corrections=corrections))
+
+    def form(
+        self,
+        token: str,
+        decision: str = "approve",
+        reason: str = "",
+        *,
+        corrections: Mapping[str, str] | None = None,
+    ) -> DecisionForm:
+        """Return the form of a card as it is now; what is not corrected is confirmed."""
         link = self.link_behind(token)
         plan, request = self.store.plan(link.plan_id), self.store.request(link.request_id)
         if plan is None or request is None:
             raise LookupError("no such plan")
         card = card_for(plan, card_sources(request, self.documents), link.approver, LINK_BASE)
+        answers = {field_input_name(index): FIELD_CONFIRMED for index, _ in card.fields_to_answer}
+        for index, one in enumerate(card.fields):
+            if corrections and one.path in corrections:
+                answers[field_input_name(index)] = FIELD_CORRECTED
+                answers[correction_input_name(index)] = corrections[one.path]
         return DecisionForm(
             plan_digest=plan.digest,
             card_digest=card.digest,
             decision=decision,
             reason=reason,
             confirmation=" ".join(words_for(plan.digest, link.approver)),
-            answers={field_input_name(index): FIELD_CONFIRMED for index, _ in card.disputed_fields},
+            answers=answers,
         )
 
     def post(self, token: str, form: DecisionForm) -> Reply:
@@ -388,6 +449,21 @@ class World:
             self.function = before
 
     # The functions, one invocation each
+
+    def assemble(self, request_id: str) -> None:
+        """Invoke Assemble Document."""
+        with self.invocation("assemble_document"):
+            assemble_document(request_id, self.stages, self.assembly)
+
+    def redact(self, request_id: str) -> None:
+        """Invoke Redact Document."""
+        with self.invocation("redact_document"):
+            redact_document(request_id, self.stages, self.redaction)
+
+    def verify(self, request_id: str) -> None:
+        """Invoke Verify Redaction."""
+        with self.invocation("verify_redaction"):
+            verify_redaction(request_id, self.stages, self.verification)
 
     def create_draft(self, request_id: str) -> None:
         """Invoke Create Draft."""
@@ -424,6 +500,9 @@ class World:
     def _handlers(self) -> dict[str, Handler]:
         """Return the functions as the state machine calls them."""
         return {
+            "AssembleDocumentFunctionArn": _for_request(self.assemble),
+            "RedactDocumentFunctionArn": _for_request(self.redact),
+            "VerifyRedactionFunctionArn": _for_request(self.verify),
             "CreateDraftFunctionArn": _for_request(self.create_draft),
             "RequestApprovalFunctionArn": _for_wait(self.request_approval),
             "SendEnvelopeFunctionArn": self._send_envelope,

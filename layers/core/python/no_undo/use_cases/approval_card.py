@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from no_undo.domain.card import (
     Card,
+    CardCorrection,
     CardDecision,
     CardDocument,
     CardField,
@@ -27,10 +29,11 @@ from no_undo.domain.card import (
     Choice,
 )
 from no_undo.domain.confirmation import words_for
+from no_undo.domain.corrections import LAST_ROUND, Correction, shape_at, standing
 from no_undo.domain.field_routing import FieldRoute, WitnessSays
 from no_undo.domain.plan import Plan, deciders_of
 from no_undo.domain.redaction import ChannelResult, ChannelVerdict
-from no_undo.domain.request import Request
+from no_undo.domain.request import Assembly, Request
 from no_undo.ports import DocumentStore
 from no_undo.use_cases.stage import get_json
 
@@ -80,6 +83,8 @@ def card_for(plan: Plan, sources: CardSources, approver: str, base_url: str) -> 
 
 def _card(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Card:
     request = sources.request
+    fields = _fields(sources.fields, standing(request.corrections))
+    may_correct = _may_correct(plan, request, fields)
     return Card(
         reference=reference_of(plan.plan_id),
         title=plan.title,
@@ -101,8 +106,9 @@ def _card(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Car
         approver=approver,
         confirmation_words=words_for(plan.digest, approver),
         form_action=base_url,
-        choices=_choices(plan),
-        fields=_fields(sources.fields),
+        choices=_choices(plan, may_correct=may_correct),
+        fields=fields,
+        corrections_allowed=may_correct,
         redaction=_redaction(sources.verdict),
         findings=_findings(sources.verdict),
         warnings=request.notes,
@@ -111,10 +117,11 @@ def _card(plan: Plan, sources: CardSources, approver: str, base_url: str) -> Car
     )
 
 
-def _choices(plan: Plan) -> tuple[Choice, ...]:
+def _choices(plan: Plan, *, may_correct: bool) -> tuple[Choice, ...]:
     """Return what the form offers; without an address nobody could be asked a question."""
+    correcting = (Choice.CORRECT,) if may_correct else ()
     asking = (Choice.ASK,) if plan.requester_email else ()
-    return (Choice.APPROVE, Choice.REJECT, *asking, Choice.HAND_OVER)
+    return (Choice.APPROVE, *correcting, Choice.REJECT, *asking, Choice.HAND_OVER)
 
 
 def card_digest(plan: Plan, sources: CardSources, approver: str) -> str:
@@ -159,24 +166,43 @@ def _document(plan: Plan, request: Request, base_url: str) -> CardDocument:
     )
 
 
-def _fields(stored: dict[str, Any] | None) -> tuple[CardField, ...]:
+def _may_correct(plan: Plan, request: Request, fields: tuple[CardField, ...]) -> bool:
+    """Whether a correction could change what is sent: the document is made from these fields."""
+    return (
+        request.assembly is Assembly.REBUILD
+        and plan.round < LAST_ROUND
+        and any(one.shape is not None for one in fields)
+    )
+
+
+def _fields(
+    stored: dict[str, Any] | None, corrections: Mapping[str, Correction]
+) -> tuple[CardField, ...]:
     if stored is None:
         return ()
-    return tuple(
-        CardField(
-            path=one["path"],
-            label=one["label"],
-            value=one["value"],
-            route=FieldRoute(one["route"]),
-            reason=one["reason"],
-            witnesses=tuple(
-                CardWitness(witness["name"], WitnessSays(witness["says"]))
-                for witness in one["witnesses"]
-            ),
-            page_number=one["page"],
-        )
-        for one in stored["fields"]
+    return tuple(_field(one, corrections.get(one["path"])) for one in stored["fields"])
+
+
+def _field(stored: dict[str, Any], correction: Correction | None) -> CardField:
+    """Return a field as it stands: what was read, or what replaced it."""
+    field = CardField(
+        path=stored["path"],
+        label=stored["label"],
+        value=stored["value"],
+        route=FieldRoute(stored["route"]),
+        reason=stored["reason"],
+        witnesses=tuple(
+            CardWitness(witness["name"], WitnessSays(witness["says"]))
+            for witness in stored["witnesses"]
+        ),
+        page_number=stored["page"],
+        shape=shape_at(stored["path"]),
     )
+    if correction is None:
+        return field
+    corrected = CardCorrection(correction.old, correction.by, correction.at)
+    # Whatever spoke for or against the value that was read says nothing about this one.
+    return replace(field, value=correction.new, reason="", witnesses=(), corrected=corrected)
 
 
 def _redaction(verdict: dict[str, Any] | None) -> CardRedaction | None:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from no_undo.domain.abandoned_drafts import abandon
 from no_undo.domain.addresses import person_key
 from no_undo.domain.envelope import EnvelopeStatus
-from no_undo.domain.errors import TransientError, VendorContractError
+from no_undo.domain.errors import StaleError, TransientError, VendorContractError
 from no_undo.domain.fence import check_fence, fence_key_of
 from no_undo.domain.plan import plan_id_of
 from no_undo.domain.request import Request, Stage
@@ -42,6 +42,7 @@ def create_draft(request_id: str, stages: Stages, drafting: Drafting) -> None:
     Raises:
         FenceHeldError: Another plan holds or has executed the same intended effect.
         InDoubtError: The draft may exist; the next call looks for it.
+        StaleError: A correction began the next round meanwhile.
         VendorRefusedError: The vendor said no.
     """
     request = load(request_id, stages.store)
@@ -52,7 +53,10 @@ def create_draft(request_id: str, stages: Stages, drafting: Drafting) -> None:
     document = stages.documents.get(final_document(request))
     found: tuple[str, ...] = ()
     if request.draft_begun_at is None:
-        request = _note_begun(request, stages)
+        noted = _note_begun(request, stages)
+        if noted.round != request.round:
+            raise StaleError("a newer round began; its draft is not this one")
+        request = noted
     else:
         found = _find_own(request, request.draft_begun_at, stages, drafting)
     envelope_id = found[0] if found else _create(request, document, drafting)
@@ -87,6 +91,7 @@ def _note_begun(request: Request, stages: Stages) -> Request:
         ACTOR,
         "draft.begun",
         {"round": request.round},
+        round_number=request.round,
     )
 
 
@@ -133,15 +138,23 @@ def _store(request: Request, envelope_id: str, others: tuple[str, ...], stages: 
     commit(
         request.request_id,
         stages,
-        lambda now: _with_draft(now, envelope_id, others),
+        lambda now: _with_draft(now, envelope_id, others, request.round),
         ACTOR,
         "draft.created",
         {"envelope": envelope_id, "abandoned": list(others), "round": request.round},
     )
 
 
-def _with_draft(request: Request, envelope_id: str, others: tuple[str, ...]) -> Request:
-    """Return the request with its draft; one that an overlapping call stored first stays."""
+def _with_draft(
+    request: Request, envelope_id: str, others: tuple[str, ...], round_number: int
+) -> Request:
+    """Return the request with its draft; one that an overlapping call stored first stays.
+
+    A draft of an earlier round came too late: it will not be sent.
+    """
+    if request.round != round_number:
+        late = (*request.abandoned_drafts, envelope_id, *others)
+        return replace(request, abandoned_drafts=tuple(dict.fromkeys(late)))
     kept = request.envelope_id or envelope_id
     spare = [one for one in (envelope_id, *others) if one != kept]
     return replace(abandon(request, spare), envelope_id=kept, stage=Stage.APPROVE)

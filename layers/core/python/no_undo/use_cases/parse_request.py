@@ -14,7 +14,7 @@ from no_undo.domain.approver_policy import ApproverPolicy, choose_approvers
 from no_undo.domain.errors import InvalidRequestError, RefusedError
 from no_undo.domain.instruction import Contact, Instruction, parse_instruction
 from no_undo.domain.redaction import RedactionTarget, TargetType
-from no_undo.domain.request import Request, Source, Stage
+from no_undo.domain.request import Assembly, Request, Source, Stage
 from no_undo.domain.sentence_wishes import Redaction
 from no_undo.ports import ContactSource, PolicySource
 from no_undo.use_cases.stage import Stages, commit, load
@@ -25,6 +25,10 @@ NO_NAMES = (
     "Names and postal addresses are not detected: only those listed in the request are removed."
 )
 NO_EXTRACTION = "The caller asked to go without extraction: nothing was read out of the document."
+MADE_AGAIN = (
+    "The document was made again from the values that were read: what is signed is them, not the "
+    "page that was submitted."
+)
 GIVEN_AS_DATA = "The document was made from structured data that the caller sent."
 
 
@@ -142,4 +146,6 @@ def _notes(request: Request, said: Instruction) -> tuple[str, ...]:
         notes.append(GIVEN_AS_DATA)
     elif not request.extraction:
         notes.append(NO_EXTRACTION)
+    elif request.assembly is Assembly.REBUILD:
+        notes.append(MADE_AGAIN)
     return tuple(notes)

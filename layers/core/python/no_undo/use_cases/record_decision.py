@@ -19,6 +19,7 @@ from no_undo.domain.asking import asked, put_in_place
 from no_undo.domain.canonical_json import Json
 from no_undo.domain.card import Card, Choice, FormInput, FormState
 from no_undo.domain.confirmation import matches
+from no_undo.domain.corrections import Correction
 from no_undo.domain.errors import (
     ConflictError,
     InvalidRequestError,
@@ -37,12 +38,15 @@ from no_undo.domain.plan import (
     StandIn,
     Verdict,
     approvals_for,
+    deciders_of,
 )
+from no_undo.domain.request import Request, next_round
 from no_undo.domain.results import (
     Result,
     approved_complete,
     approved_paused,
     approved_waiting,
+    corrected,
     handed_over,
     page_error,
     question_sent,
@@ -73,7 +77,7 @@ class DecisionForm:
     Attributes:
         plan_digest: Digest of the plan that was shown.
         card_digest: Digest of the card that was shown.
-        decision: One of `Choice`; only `approve` and `reject` decide.
+        decision: One of `Choice`; asking and handing over decide nothing.
         reason: Their words, at most 2,000 characters.
         confirmation: The two typed words.
         answers: Answers to single fields, by input name.
@@ -109,7 +113,8 @@ def record_decision(
 
     A repeated post gets the first answer. A wrong confirmation is counted and never uses the link
     up. The decision, the link's use and the audit record are one write, conditional on the request
-    not being withdrawn. Values of fields go to the audit as keyed hashes only.
+    not being withdrawn. Values of fields go to the audit as keyed hashes only. A correction ends
+    the plan and moves the request to its next round in the same write.
     """
     for _ in range(MAX_ROUNDS):
         opened = open_link(token, showing)
@@ -151,14 +156,14 @@ def _decide(  # noqa: PLR0913, PLR0917 - what was posted, and the ports it takes
     if form.card_digest != card.digest and form.plan_digest == opened.plan.digest:
         gate.record(opened.plan, "decision.refused", opened.link.approver, code="card_changed")
         return _again(card, form, {FormInput.CARD_DIGEST: CARD_CHANGED})
-    return _commit(opened, form, said.answers, gate, hasher)
+    return _commit(opened, form, said, gate, hasher)
 
 
 def _errors(form: DecisionForm, card: Card, said: FieldAnswers, plan: Plan) -> dict[str, str]:
     """Check the form; one sentence per input that needs something."""
     errors = dict(said.errors)
     if form.decision not in card.choices:
-        errors[FormInput.DECISION] = "Choose what you decide."
+        errors.setdefault(FormInput.DECISION, "Choose what you decide.")
     if form.decision in _REASON_NEEDED and not form.reason.strip():
         errors[FormInput.REASON] = _REASON_NEEDED[form.decision]
     if len(form.reason) > MAX_REASON:
@@ -232,7 +237,7 @@ def _count_wrong(link: ApprovalLink, plan: Plan, gate: Gate) -> None:
 def _commit(
     opened: Opened,
     form: DecisionForm,
-    answers: tuple[FieldAnswer, ...],
+    said: FieldAnswers,
     gate: Gate,
     hasher: KeyedHasher,
 ) -> Reply:
@@ -244,7 +249,7 @@ def _commit(
         plan_digest=form.plan_digest,
         card_digest=form.card_digest,
         reason=form.reason.strip(),
-        answers=answers,
+        answers=said.answers,
     )
     try:
         decided = decide(plan, decision, eligible=gate.eligible(plan, link.approver))
@@ -259,13 +264,36 @@ def _commit(
         digest=decision.plan_digest,
         card=decision.card_digest,
         reason=decision.reason,
-        fields=[_audited(one, plan.request_id, hasher) for one in answers],
+        fields=[_audited(one, plan.request_id, hasher) for one in said.answers],
         approvals=len(approvals_for(decided)),
         quorum=plan.quorum,
+        **_superseding(decided),
     )
-    writes = (Save(decided), Save(used(link, decision)), NotWithdrawn(plan.request_id))
+    on_request = _on_request(opened.request, plan, decision, said)
+    writes = (Save(decided), Save(used(link, decision)), on_request)
     gate.store.commit(Change(plan.request_id, event, writes))
     return Reply(_result(decided, decision, gate))
+
+
+def _superseding(decided: Plan) -> dict[str, Json]:
+    """Say in the audit what a correction takes away: approvals given, and the draft."""
+    if decided.state is not PlanState.SUPERSEDED:
+        return {}
+    withdrawn: list[Json] = [one.approver for one in approvals_for(decided)]
+    return {"withdrawnApprovals": withdrawn, "abandonedDraft": decided.target}
+
+
+def _on_request(
+    request: Request, plan: Plan, decision: Decision, said: FieldAnswers
+) -> Save | NotWithdrawn:
+    """Return what a decision does to its request: a correction starts the next round."""
+    if decision.verdict is not Verdict.CORRECT:
+        return NotWithdrawn(request.request_id)
+    corrections = tuple(
+        Correction(one.path, decision.approver, decision.at, one.old, one.new)
+        for one in said.corrected
+    )
+    return Save(next_round(request, corrections, deciders_of(plan)))
 
 
 def _audited(answer: FieldAnswer, request_id: str, hasher: KeyedHasher) -> dict[str, Json]:
@@ -288,6 +316,8 @@ def _verb(decided: Plan) -> str:
             return "approved"
         case PlanState.REJECTED:
             return "rejected"
+        case PlanState.SUPERSEDED:
+            return "corrected"
         case _:
             return "decision_recorded"
 
@@ -296,6 +326,8 @@ def _result(decided: Plan, decision: Decision, gate: Gate) -> Result:
     reference, title = reference_of(decided.plan_id), decided.title
     if decision.verdict is Verdict.REJECT:
         return rejected(reference=reference, title=title)
+    if decision.verdict is Verdict.CORRECT:
+        return corrected(reference=reference, title=title)
     if decided.state is PlanState.APPROVED:
         if gate.paused():
             return approved_paused(reference=reference, title=title)

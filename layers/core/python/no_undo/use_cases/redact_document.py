@@ -123,6 +123,7 @@ def _store(
             "counts": {kind: list(values.values()).count(kind) for kind in kinds},
         },
         expected=Stage.REDACT,
+        round_number=request.round,
     )
 
 
@@ -135,4 +136,5 @@ def _advance(request: Request, stages: Stages) -> None:
         "redaction.not_asked",
         {},
         expected=Stage.REDACT,
+        round_number=request.round,
     )

@@ -29,7 +29,7 @@ from no_undo.domain.plan import (
     digest_of,
     plan_id_of,
 )
-from no_undo.domain.request import Request, RequestState
+from no_undo.domain.request import Request, RequestState, Stage
 from no_undo.domain.waiting import Wait, WaitKind
 from no_undo.ports import Change, KeyedHasher, Mailer, Pages, Save, WaitStore
 from no_undo.use_cases.approval_card import action_sentence, irreversibility_sentence, reference_of
@@ -79,9 +79,7 @@ def request_approval(request_id: str, task_token: str, gate: Gate, asking: Askin
         TransientError: The mail service took no mail this time; the step is repeated.
     """
     request = load(request_id, gate.store)
-    wait = Wait(
-        plan_id_of(request_id, request.round), WaitKind.APPROVAL, task_token, gate.clock.now()
-    )
+    wait = Wait(_plan_asked_about(request), WaitKind.APPROVAL, task_token, gate.clock.now())
     asking.waits.put(wait)
     plan = gate.store.plan(wait.plan_id) or _store_plan(request, gate, asking)
     if plan.state is PlanState.AWAITING_APPROVAL:
@@ -94,6 +92,16 @@ class _Later(TypedDict):
     remind_at: datetime | None
     escalate_at: datetime | None
     mail_at: datetime | None
+
+
+def _plan_asked_about(request: Request) -> str:
+    """Return the plan whose answer the execution waits for.
+
+    A correction may come between this step's mail and its repetition: the request is in its next
+    round then, and the answer is that the plan of the round before is superseded.
+    """
+    asked = request.round if request.stage is Stage.APPROVE else max(1, request.round - 1)
+    return plan_id_of(request.request_id, asked)
 
 
 def plan_for(request: Request, gate: Gate) -> Plan:

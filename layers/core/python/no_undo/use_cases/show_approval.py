@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from no_undo.domain.approval import ApprovalLink, LinkState, decision_of, token_sha256
 from no_undo.domain.card import Card
 from no_undo.domain.errors import NotFoundError
-from no_undo.domain.plan import Plan, PlanState, approvals_for
+from no_undo.domain.plan import Plan, PlanState, Verdict, approvals_for
 from no_undo.domain.request import Request
 from no_undo.domain.results import (
     Result,
+    abandoned,
     already_decided,
+    approval_withdrawn,
     closed_by_others,
+    corrected,
     expired,
     quorum_complete,
     superseded,
@@ -87,12 +90,18 @@ def _why_not(  # noqa: PLR0911 - one line per thing that may have become of a li
 ) -> Result | None:
     reference, title = reference_of(plan.plan_id), plan.title
     own = decision_of(plan, link.approver)
+    if own is not None and plan.state is PlanState.SUPERSEDED:
+        # Only the one who corrected knows already that the version they decided about is gone.
+        gone = corrected if own.verdict is Verdict.CORRECT else approval_withdrawn
+        return gone(reference=reference, title=title)
     if own is not None:
         return already_decided(own.verdict, own.at, reference=reference, title=title)
     if plan.state is PlanState.REJECTED:
         return closed_by_others(reference=reference, title=title)
-    if plan.state in (PlanState.WITHDRAWN, PlanState.ABANDONED):
+    if plan.state is PlanState.WITHDRAWN:
         return withdrawn(reference=reference, title=title)
+    if plan.state is PlanState.ABANDONED:
+        return abandoned(reference=reference, title=title)
     # A link that is no longer on its plan lost its place to another person (`asking` rule 3).
     current = any(one.token_sha256 == link.token_sha256 for one in plan.links)
     if link.state is not LinkState.LIVE or not current or plan.state is PlanState.SUPERSEDED:

@@ -60,11 +60,13 @@ def commit(  # noqa: PLR0913, PLR0917 - what changes, and who says what about it
     details: Mapping[str, Json],
     *,
     expected: Stage | None = None,
+    round_number: int | None = None,
 ) -> Request:
     """Store a stage's result with its audit record, unless the request was taken back.
 
     A slow run of a stage that was repeated meanwhile must not replace the result that later stages
-    already work with: it finds another stage and stores nothing.
+    already work with, nor become part of a later round: it finds another stage or round and stores
+    nothing.
 
     Args:
         request_id: The request.
@@ -74,6 +76,7 @@ def commit(  # noqa: PLR0913, PLR0917 - what changes, and who says what about it
         kind: Audit kind, for example `document.assembled`.
         details: For the audit; digests and counts, no values.
         expected: The stage that the request must still be in; another one wins over this result.
+        round_number: The round that the request must still be in, likewise.
 
     Raises:
         WithdrawnError: The caller took it back meanwhile; nothing was written.
@@ -82,6 +85,8 @@ def commit(  # noqa: PLR0913, PLR0917 - what changes, and who says what about it
     for _ in range(MAX_ROUNDS):
         current = load(request_id, stages.store)
         if expected is not None and current.stage is not expected:
+            return current
+        if round_number is not None and current.round != round_number:
             return current
         changed = change(current)
         event = AuditEvent(kind=kind, actor=actor, at=stages.clock.now(), details=details)

@@ -259,6 +259,11 @@ def _check(draft: Request, submission: Submission, door: Door) -> None:
         raise InvalidRequestError(
             "There is no extraction account; submit with extraction none.", field="extraction"
         )
+    if (draft.source, draft.assembly) == (Source.UPLOAD, Assembly.REBUILD) and not draft.extraction:
+        raise InvalidRequestError(
+            "A document is made again from what is read in it; with extraction none, attach it.",
+            field="assembly",
+        )
     repeated = door.store.plan(submission.repeat_of) if submission.repeat_of else None
     # A foreign plan looks like none: no caller learns which ids exist at other tenants.
     if submission.repeat_of and (repeated is None or repeated.tenant != submission.tenant):

@@ -78,6 +78,7 @@ def verify_redaction(request_id: str, stages: Stages, verification: Verification
         "redaction.verified",
         {**details, "pages": len(pages)},
         expected=Stage.VERIFY,
+        round_number=request.round,
     )
 
 
