@@ -6,6 +6,7 @@ What the child process itself guards (memory, time, crashes) has tests of its ow
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,9 @@ from no_undo.adapters import pdf_worker
 from no_undo.adapters.pdf_sandboxed import PdfSandbox, WorkerAnswer, checked
 from no_undo.adapters.redaction_verifier import IndependentReadersVerifier
 from no_undo.adapters.text_readers import IndependentTextReaders
+
+_ONE_AT_A_TIME = threading.Lock()
+"""pdfium may be used by one thread of a process at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,8 @@ class InProcessSandbox(PdfSandbox):
             "max_pages": self.limits.max_pages,
             "seconds": self.limits.seconds if seconds is None else seconds,
         }
-        facts, blobs = pdf_worker.run(header, documents)
+        with _ONE_AT_A_TIME:
+            facts, blobs = pdf_worker.run(header, documents)
         return checked(WorkerAnswer(json.loads(json.dumps(facts)), tuple(blobs)))
 
 

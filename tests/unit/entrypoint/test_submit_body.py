@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.recipients import Recipient
-from no_undo.domain.redaction import RedactionTarget, TargetType
+from no_undo.domain.redaction import OnResidual, RedactionTarget, TargetType
 from no_undo.domain.request import Assembly
 from no_undo.entrypoint.http_requests import Caller
 from no_undo.entrypoint.inputs import StatementBody, SubmitBody, read_body
@@ -67,6 +67,8 @@ def refusal(body: dict[str, Any]) -> InvalidRequestError:
         ({"redact": [VALUE]}, "redact[0]"),
         ({"redact_values": [VALUE] * 101}, "redact_values"),
         ({"redact_values": [VALUE * 21]}, "redact_values[0]"),
+        ({"redact_keep": [VALUE] * 101}, "redact_keep"),
+        ({"on_residual": VALUE}, "on_residual"),
         ({"extraction": VALUE}, "extraction"),
         ({"assembly": VALUE}, "assembly"),
         ({"repeat_of": VALUE * 11}, "repeat_of"),
@@ -120,6 +122,8 @@ def test_a_body_becomes_a_submission_of_its_caller() -> None:
         quorum=1,
         redact=["email"],
         redact_values=["4711"],
+        redact_keep=["+1 201 555 0100"],
+        on_residual="block",
         extraction="none",
         assembly="rebuild",
         repeat_of="r0#1",
@@ -139,6 +143,8 @@ def test_a_body_becomes_a_submission_of_its_caller() -> None:
         RedactionTarget(TargetType.KIND, "email", "email"),
         RedactionTarget(TargetType.LITERAL, "4711", "literal"),
     )
+    assert submission.redact_keep == ("+1 201 555 0100",)
+    assert submission.on_residual is OnResidual.BLOCK
     assert submission.extraction is False
     assert submission.assembly is Assembly.REBUILD
     assert submission.repeat_of == "r0#1"
@@ -148,6 +154,7 @@ def test_a_body_without_wishes_leaves_them_to_the_policy() -> None:
     submission = read_body(SubmitBody, a_body()).submission(CAROL)
 
     assert (submission.approvers, submission.quorum, submission.redaction) == ((), 0, ())
+    assert (submission.redact_keep, submission.on_residual) == ((), None)
     assert submission.extraction is True
     assert submission.assembly is Assembly.ATTACH
 
@@ -164,6 +171,14 @@ def test_a_body_without_wishes_leaves_them_to_the_policy() -> None:
         ({"document": {"invoice": INVOICE, "upload_id": "u1"}}, "document"),
         ({"document": {"upload_id": "../secret"}}, "document.upload_id"),
         ({"repeat_of": "r0#1"}, "repeat_of"),
+        (
+            {
+                "prompt": "Send this to Alice for signature.",
+                "redact_values": ["Marcus Webb"],
+                "redact_keep": ["marcus webb"],
+            },
+            "redact_keep",
+        ),
     ],
 )
 def test_what_a_rule_refuses_at_the_door_names_its_field_and_leaves_nothing_behind(
