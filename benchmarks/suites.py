@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from benchmarks import audit, pii, redaction, routing
+from benchmarks import audit, card, pii, redaction, routing
 from benchmarks.rows import Row
 
 
@@ -23,6 +23,7 @@ class Options:
 
 SUITES: Final[Mapping[str, Callable[[Options], Iterator[Row]]]] = {
     "audit": lambda options: audit.measure(full=options.full),
+    "card": lambda _options: card.measure(),
     "routing": lambda _options: routing.measure(),
     "redaction": lambda _options: redaction.measure(),
     "pii": lambda options: pii.measure(full=options.full),

@@ -657,8 +657,8 @@ MUTATIONS: Final = (
     Mutation(
         "Everybody is reminded once",
         _ASKING,
-        "    if at is None or mailed is None or link.reminder:\n",
-        "    if at is None or mailed is None:\n",
+        "mailed is not None and mailed < at <= now\n",
+        "mailed is not None and at <= now\n",
         (f"{_T_ASKING}::test_rule_6_everybody_is_asked_once_and_reminded_once",),
     ),
     Mutation(

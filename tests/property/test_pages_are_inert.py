@@ -120,11 +120,17 @@ def test_nothing_in_an_approval_mail_can_change_it(text: str) -> None:
 @unhurried
 @given(hostile_texts)
 def test_nothing_in_a_requester_mail_can_change_it(text: str) -> None:
-    def render(text: str, _path: str) -> str:
-        notice = notices.request_rejected(reference=text, title=text, approver=text, reason=text)
-        return PAGES.requester_mail(notice).html
+    who = {"reference": text, "title": text, "approver": text}
+    for notice in (
+        notices.request_rejected(**who, reason=text),
+        notices.question_asked(**who, question=text),
+        notices.approval_mail_undelivered(**who, outcome=text),
+    ):
 
-    assert_inert(render, text, "")
+        def render(text: str, _path: str, notice: notices.RequesterNotice = notice) -> str:
+            return PAGES.requester_mail(with_values(notice, text, "")).html
+
+        assert_inert(render, text, "")
 
 
 @unhurried

@@ -260,7 +260,8 @@ def test_the_next_look_is_the_soonest_thing_to_do() -> None:
 
     assert next_mail_at(plan, NOON) == NOON + 2 * HOUR
     assert next_mail_at(plan, NOON + 2 * HOUR) == NOON + 2 * HOUR + RETRY_MAIL
-    done = replace(plan, links=tuple(replace(one, reminder=True) for one in plan.links))
+    at = NOON + 2 * HOUR
+    done = replace(plan, links=tuple(replace(one, mailed_at=at) for one in plan.links))
     assert next_mail_at(done, NOON + 2 * HOUR) == NOON + 3 * HOUR
     assert next_mail_at(replace(done, escalate_at=None), NOON + 2 * HOUR) is None
 

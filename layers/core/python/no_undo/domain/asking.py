@@ -167,10 +167,9 @@ def _wanted(plan: Plan, approver: str, now: datetime) -> ApprovalMailKind | None
 
 
 def _has_to_be_reminded(plan: Plan, link: IssuedLink, now: datetime) -> bool:
+    """A mail from the moment of the reminder on is the reminder, or comes too late for one."""
     at, mailed = plan.remind_at, link.mailed_at
-    if at is None or mailed is None or link.reminder:
-        return False
-    return mailed < at <= now
+    return at is not None and mailed is not None and mailed < at <= now
 
 
 def _first_kind(plan: Plan, approver: str) -> ApprovalMailKind:
