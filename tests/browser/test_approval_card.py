@@ -90,6 +90,7 @@ def test_a_person_rejects_by_keyboard_alone(phone: Page, site: Site) -> None:
     tab_to(phone, "decision")
     phone.keyboard.press("Space")
     phone.keyboard.press("ArrowDown")
+    phone.keyboard.press("ArrowDown")
     tab_to(phone, "reason")
     phone.keyboard.type("The total is wrong.")
     tab_to(phone, "confirmation")
@@ -104,7 +105,9 @@ def test_a_person_rejects_by_keyboard_alone(phone: Page, site: Site) -> None:
         "decision": "reject",
         "reason": "The total is wrong.",
         "confirmation": "copper meadow",
+        "field_0_value": "",
         "field_1_value": "",
+        "field_2_value": "",
         "hand_over_to": "",
     }
 
