@@ -122,7 +122,8 @@ def test_unknown_and_foreign_links_get_the_same_answer_for_the_same_reads() -> N
     world = a_world(watcher=at)
     proposed(world)
     stranger = {"email": ERIN, "email_verified": "true"}
-    answers, reads = [], []
+    answers: list[object] = []
+    reads: list[list[str]] = []
     for secret in (token(world), "A" * 43):
         at.seen.clear()
         answers.append(opened(world, stranger, secret=secret))
