@@ -43,6 +43,10 @@ FUNCTIONS = (
     "SettlePlan",
     "ReceiveWebhook",
     "ExportAudit",
+    "CheckCanaries",
+    "ReassignApprover",
+    "RecordMailEvent",
+    "SendReminders",
 )
 DENIED = frozenset({"AccessDeniedException", "AccessDenied"})
 
