@@ -1,9 +1,14 @@
 """What holds for every test: no network beyond this machine, no real AWS credentials."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 from pytest_socket import socket_allow_hosts
 
 pytest.register_assert_rewrite("tests.integration.aws.state_store_contract")
+
+# How fast an example is made says nothing about the code, and much about what else is running.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 LOOPBACK = ["127.0.0.1", "::1", "localhost"]
 

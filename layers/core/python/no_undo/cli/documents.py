@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from no_undo.cli.files import read_bytes
 from no_undo.cli.output import Exit, show
+from no_undo.domain.errors import InvalidRequestError
 from no_undo.domain.pii import KINDS
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def run_pii_scan(options: argparse.Namespace) -> Exit:
 
     detection = _detection()
     readings = detection.readers.read(read_bytes(options.file))
+    if all(one.failure for one in readings):  # no PDF, or none that may be opened
+        raise InvalidRequestError(readings[0].failure)
     sights = detected(readings, detection.detector)
     unread = sorted(unread_pages(readings))
     failed = [{"reader": one.reader, "why": one.failure} for one in readings if one.failure]
