@@ -114,7 +114,8 @@ def test_a_rejected_plan_is_never_sent_and_its_requester_reads_why(
     decide(rejected.link, "reject", "The tax is wrong.")
 
     view = site.wait(rejected.request_id, "REJECTED")
-    assert view["approvers"] == [{"address": APPROVER, "says": "reject"}]
+    [approver] = view["approvers"]
+    assert (approver["address"], approver["says"]) == (APPROVER, "reject")
     assert_abandoned(site, rejected.request_id)
     told = [one for one in messages(site.running.url("emulator")) if one["To"] == [REQUESTER]]
     assert any("The tax is wrong." in str(one["BodyText"]) for one in told)
