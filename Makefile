@@ -63,10 +63,8 @@ down: ## stop what `up` started
 
 # --- prove ----------------------------------------------------------------------------------------
 
-# Two processes share the suites that need no emulator; on the emulator times matter.
 test: setup ## every test except the exhaustive variants
-	@$(BIN)/python -m pytest -m "not long and not e2e_aws" -n 2 --dist loadfile --ignore=tests/e2e
-	@$(BIN)/python -m pytest -m "not long and not e2e_aws" tests/e2e
+	@$(BIN)/python -m pytest -m "not long and not e2e_aws"
 
 test-313: setup ## the tests that need no emulator, on a python3.13 where one is found
 	@found=; for one in "$(PYTHON313)" "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.13*/bin/python; do \
