@@ -59,7 +59,7 @@ up: setup ## start the stack and keep it up; prints its addresses
 	@$(BIN)/python -m local.stack up
 
 down: ## stop what `up` started
-	@test ! -x $(BIN)/python || $(BIN)/python -m local.stack down
+	@test ! -e $(BIN)/.installed || $(BIN)/python -m local.stack down
 
 # --- prove ----------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from local.fault_proxy.app import FaultProxy
-from local.fault_proxy.server import FaultProxyServer
-from local.sandbox.server import LOOPBACK
+from local.fault_proxy.server import fault_proxy_server
+from local.loopback_server import LOOPBACK
 from local.stack.stack import read_state
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     def emulator() -> str:
         return f"http://{LOOPBACK}:{read_state(options.stack).ports['emulator']}"
 
-    FaultProxyServer(FaultProxy(emulator), options.port, _say_ready).run()
+    fault_proxy_server(FaultProxy(emulator), options.port, _say_ready).run()
 
 
 def _say_ready(url: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from local.sandbox.server import SandboxServer
+from local.sandbox.server import sandbox_server
 from local.sandbox.state import Credentials, Sandbox
 
 
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     pair = Credentials(client_id=options.client_id, client_secret=options.client_secret)
-    server = SandboxServer(Sandbox(options.data, credentials=pair), options.port, _say_ready)
+    server = sandbox_server(Sandbox(options.data, credentials=pair), options.port, _say_ready)
     server.run()
     return 0
 

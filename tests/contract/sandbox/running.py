@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from local.sandbox.pdf_services.rendering import render_html
-from local.sandbox.server import SandboxServer
+from local.sandbox.server import sandbox_server
 from local.sandbox.state import Credentials, Sandbox
 
 ESIGN = "/esign/api/v1/folders"
@@ -143,7 +143,7 @@ def running_sandbox(data_dir: Path) -> Generator[RunningSandbox, None, None]:
     clock = AdjustableClock()
     state = Sandbox(data_dir, clock=clock)
     urls: list[str] = []
-    server = SandboxServer(state, 0, urls.append)
+    server = sandbox_server(state, 0, urls.append)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, HTTPClientError
 
 from local.fault_proxy.app import FaultProxy
-from local.fault_proxy.server import FaultProxyServer
+from local.fault_proxy.server import fault_proxy_server
 from local.stack.aws import REGION, error_code
 from tests.e2e.conftest import Emulator
 from tests.e2e.emulator.conftest import Probe, until
@@ -56,7 +56,7 @@ class Proxied:
 @pytest.fixture
 def proxied(emulator: Emulator, probe: Probe) -> Iterator[Proxied]:
     urls: list[str] = []
-    server = FaultProxyServer(FaultProxy(lambda: emulator.endpoint_url), 0, urls.append)
+    server = fault_proxy_server(FaultProxy(lambda: emulator.endpoint_url), 0, urls.append)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

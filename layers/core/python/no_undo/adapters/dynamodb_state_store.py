@@ -152,43 +152,47 @@ class DynamoDbStateStore:
 
     def plans_to_mail(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of waiting plans whose mail is due, soonest first; a hint, may lag."""
-        items = self._query(
+        return self._keys(
+            "plan_id",
+            limit,
             TableName=self._tables.plans,
             IndexName="MailIndex",
             KeyConditionExpression="mail_partition = :mail AND mail_at <= :now",
             ExpressionAttributeValues=typed({":mail": MAIL_PARTITION, ":now": instant(now)}),
         )
-        return tuple(plain(item)["plan_id"] for item in islice(items, limit))
 
     def due_plans(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of plans due at or before now, soonest first; a hint, may lag or repeat."""
-        items = self._query(
+        return self._keys(
+            "plan_id",
+            limit,
             TableName=self._tables.plans,
             IndexName="DueIndex",
             KeyConditionExpression="due_partition = :due AND due_at <= :now",
             ExpressionAttributeValues=typed({":due": DUE_PARTITION, ":now": instant(now)}),
         )
-        return tuple(plain(item)["plan_id"] for item in islice(items, limit))
 
     def plans_in_doubt(self, *, limit: int) -> tuple[str, ...]:
         """Return ids of plans that are EXECUTING or RELEASED; a hint, may lag."""
-        items = self._query(
+        return self._keys(
+            "plan_id",
+            limit,
             TableName=self._tables.plans,
             IndexName="DoubtIndex",
             KeyConditionExpression="doubt_partition = :doubt",
             ExpressionAttributeValues=typed({":doubt": DOUBT_PARTITION}),
         )
-        return tuple(plain(item)["plan_id"] for item in islice(items, limit))
 
     def open_requests(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of requests whose driver is to be checked; a hint, may lag or repeat."""
-        items = self._query(
+        return self._keys(
+            "request_id",
+            limit,
             TableName=self._tables.requests,
             IndexName="OpenIndex",
             KeyConditionExpression="open_partition = :open AND check_at <= :now",
             ExpressionAttributeValues=typed({":open": OPEN_PARTITION, ":now": instant(now)}),
         )
-        return tuple(plain(item)["request_id"] for item in islice(items, limit))
 
     def due_drafts(self, now: datetime, *, limit: int) -> tuple[str, ...]:
         """Return ids of requests whose abandoned drafts are to be looked at, soonest first."""
@@ -203,25 +207,27 @@ class DynamoDbStateStore:
         return found
 
     def _drafts(self, partition: str, limit: int, *, until: datetime = _ALWAYS) -> tuple[str, ...]:
-        items = self._query(
+        return self._keys(
+            "request_id",
+            limit,
             TableName=self._tables.requests,
             IndexName="DraftsIndex",
             KeyConditionExpression="drafts_partition = :partition AND drafts_at <= :until",
             ExpressionAttributeValues=typed({":partition": partition, ":until": instant(until)}),
         )
-        return tuple(plain(item)["request_id"] for item in islice(items, limit))
 
     def requests_of(self, tenant: str, caller: str, *, limit: int) -> tuple[Request, ...]:
         """Return a caller's own requests, newest first."""
-        items = self._query(
+        keys = self._keys(
+            "request_id",
+            limit,
             TableName=self._tables.requests,
             IndexName="CallerIndex",
             KeyConditionExpression="tenant_caller = :caller",
             ExpressionAttributeValues=typed({":caller": caller_partition(tenant, caller)}),
             ScanIndexForward=False,
         )
-        rows = (self.request(plain(item)["request_id"]) for item in islice(items, limit))
-        return tuple(row for row in rows if row is not None)
+        return tuple(row for row in map(self.request, keys) if row is not None)
 
     def chain(self, chain_id: str) -> tuple[AuditRecord, ...]:
         """Return all records of an audit chain, in order."""
@@ -269,6 +275,10 @@ class DynamoDbStateStore:
         )
         item = answer.get("Item")
         return None if item is None else from_item(row_type, item)
+
+    def _keys(self, key: str, limit: int, **query: Any) -> tuple[str, ...]:  # noqa: ANN401 - SDK parameters
+        """Return the key of each row that an index names."""
+        return tuple(plain(item)[key] for item in islice(self._query(**query), limit))
 
     def _query(self, **query: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - SDK parameters
         position: dict[str, Any] = {}
